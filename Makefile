@@ -1,0 +1,70 @@
+# demo, test, lint, bench: each makes .venv and installs what it needs by itself; a second run finds it done.
+# clean takes away all that they made.
+# With a working cargo the native module is built (and rebuilt when its source changes), else the pure package.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+ifeq ($(REHYDRATE_PURE_BUILD),)
+CARGO := $(shell cargo --version >/dev/null 2>&1 && echo cargo)
+endif
+BUILD := $(if $(CARGO),native,pure)
+export REHYDRATE_PURE_BUILD := $(if $(CARGO),,1)
+
+BUILD_INPUTS := pyproject.toml $(wildcard build_backend/*.py)
+RUST_INPUTS := $(wildcard Cargo.toml Cargo.lock) $(shell find rust/src -name '*.rs' 2>/dev/null)
+INSTALLED := $(VENV)/.installed-$(BUILD)
+
+.PHONY: demo test test-native test-pure lint lint-python lint-rust bench clean
+
+demo: $(INSTALLED)
+	$(BIN)/python demo/run.py
+
+test: test-$(BUILD)
+
+test-native: $(INSTALLED)
+	cargo test --locked
+	$(BIN)/python -m pytest
+	@echo "The same again on the pure twin (what compares or is parametrised over both ran above):"
+	REHYDRATE_PURE=1 $(BIN)/python -m pytest --ignore=tests/parity --ignore=tests/scan --ignore=tests/real
+
+test-pure: $(INSTALLED)
+	@echo "No working cargo: the PURE package was built and is tested; the native module is not."
+	$(BIN)/python -m pytest
+
+lint: lint-python $(if $(CARGO),lint-rust)
+	$(if $(CARGO),,@echo "No working cargo: the Python half was checked; rustfmt, clippy and the compiled module's stub were not.")
+
+lint-python: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+lint-rust: $(INSTALLED)
+	$(BIN)/python -m mypy.stubtest rehydrate._native
+	cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	cargo fmt --check
+	cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+	cargo clippy --locked --all-targets --all-features -- -D warnings
+
+bench: $(INSTALLED)
+	$(BIN)/python benches/hook.py
+	$(BIN)/python benches/scan.py
+
+clean:
+	rm -rf $(VENV) target dist .hypothesis .mypy_cache .pytest_cache .ruff_cache python/rehydrate/_native*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed-native: $(RUST_INPUTS)
+$(VENV)/.installed-native $(VENV)/.installed-pure: $(BUILD_INPUTS)
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else \
+	    "Python 3.10 or later is needed: name one, as in `make demo PYTHON=python3.12`")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the $(BUILD) package$(if $(CARGO),, (no working cargo is used)) and the tools into $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -c 'import sys; from rehydrate.scan import BACKEND as b; \
+	    sys.exit(0 if b == {"native": "rust", "pure": "python"}["$(BUILD)"] else \
+	    f"the $(BUILD) build gave the backend {b}: `$(BIN)/pip install -v -e .` shows why")'
+	@rm -f $(VENV)/.installed-*
+	@touch $@
