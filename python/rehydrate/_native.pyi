@@ -1,0 +1,83 @@
+"""The compiled half of `rehydrate`: plain values in and out. `rehydrate.scan` is its public face.
+
+Paths are the system's bytes (`os.fsencode`).  A cursor goes in as (offset, crc) and comes out as (1, offset, hex crc).
+Filesystem errors are the matching OSError, bad data a ValueError.  The interpreter is released while files are read.
+"""
+
+from typing import Any, final
+
+__all__ = [
+    "Reader",
+    "cursor_at",
+    "find_step",
+    "gate",
+    "iter_records",
+    "iter_steps",
+    "open_beneath",
+    "probe",
+    "probe_candidates",
+    "scan_tail",
+]
+
+def scan_tail(
+    path: bytes, cursor: tuple[int, int] | None
+) -> tuple[tuple[int, int, str], list[tuple[int | None, int, int]], int | None, int, int, list[int], bool]:
+    """cursor, boundaries (step, offset, length), last step, lines, damaged, damaged offsets, restarted."""
+
+def probe(path: bytes) -> tuple[int | None, str | None, int | None, str | None, int]:
+    """First step, its time, highest step in the tail window, its time, size."""
+
+def find_step(path: bytes, step: int, slack: int) -> tuple[int, str | None, int, int | None] | None:
+    """Step, time, offset, highest step in the tail window.  The step is within 64 bits, the slack not below 0."""
+
+def probe_candidates(
+    paths: list[bytes], step: int, slack: int
+) -> list[tuple[int, str | None, int, str | None, int, int | None, str | None, int] | None]:
+    """First step and time; step, time and offset; highest step and time; size.  None for a file that is no parent."""
+
+def cursor_at(path: bytes, offset: int) -> tuple[int, int, str]: ...
+def iter_steps(
+    path: bytes,
+    types: list[bytes] | None,
+    range: tuple[int, int] | None,
+    cursor: tuple[int, int] | None,
+    is_closed: bool,
+) -> Reader:
+    """Rows: step, type, source, status, created_at, offset, length, raw."""
+
+def iter_records(
+    path: bytes, members: list[bytes], filters: list[tuple[int, list[bytes]]], cursor: tuple[int, int] | None
+) -> Reader:
+    """Rows: the members' values, offset, length.  No member twice; a filter is a member's place and its allowed names.
+
+    A list, an object or an integer beyond 64 bits comes as its bytes, every other value decoded.
+    """
+
+@final
+class Reader:
+    """Records in batches."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def restarted(self) -> bool: ...
+    @property
+    def damaged(self) -> int: ...
+    @property
+    def damaged_offsets(self) -> list[int]: ...
+    def batch(self) -> tuple[list[tuple[Any, ...]], list[int]]:
+        """The next rows, and for each where a later read goes on; two empty lists at the end."""
+
+    def cursor(self, offset: int) -> tuple[int, int, str]: ...
+    def close(self) -> None: ...
+
+def open_beneath(root: bytes, relative: bytes) -> int:
+    """A descriptor for reading a file below a folder.
+
+    OSError: ELOOP for any symbolic link below the root, EXDEV for an absolute path or a `..`.
+    """
+
+def gate(fd: int) -> tuple[bool, bytes]:
+    """Reads the hook's payload: whether there is provably nothing to do, and what was read."""

@@ -1,0 +1,228 @@
+//! The slow and obvious twin that the tests compare with: a recursive parser, and lines by splitting.
+#![allow(dead_code, missing_docs)] // each test file takes what it needs
+
+use std::fs;
+use std::path::PathBuf;
+
+use rehydrate::lines::ReadAt;
+use rehydrate::members::{Progress, walk_line};
+use rehydrate::open::{Opened, open};
+use rehydrate::walker::{Keys, Walker};
+use rehydrate::window::{OnDisk, Window};
+
+/// An object's members: decoded key, bytes of the value.
+pub type Members = Vec<(String, Vec<u8>)>;
+
+/// The end of the JSON value that begins at `at`, and its members when it is an object.
+pub fn parse(text: &[u8], at: usize) -> Option<(usize, Option<Members>)> {
+    match text.get(at)? {
+        b'{' => object(text, at),
+        b'[' => list(text, at).map(|end| (end, None)),
+        b'"' => string(text, at).map(|end| (end, None)),
+        _ => [&b"true"[..], b"false", b"null", b"NaN", b"Infinity", b"-Infinity"]
+            .iter()
+            .find(|word| text[at..].starts_with(word))
+            .map(|word| at + word.len())
+            .or_else(|| number(text, at))
+            .map(|end| (end, None)),
+    }
+}
+
+fn space(text: &[u8], mut at: usize) -> usize {
+    while matches!(text.get(at), Some(b' ' | b'\t' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+fn object(text: &[u8], at: usize) -> Option<(usize, Option<Members>)> {
+    let mut members = Vec::new();
+    let mut at = space(text, at + 1);
+    if text.get(at) == Some(&b'}') {
+        return Some((at + 1, Some(members)));
+    }
+    loop {
+        let key_end = string(text, at)?;
+        let key = rehydrate::text::string(&text[at..key_end])?.into_owned();
+        at = space(text, key_end);
+        if text.get(at) != Some(&b':') {
+            return None;
+        }
+        let start = space(text, at + 1);
+        let (end, _) = parse(text, start)?;
+        members.push((key, text[start..end].to_vec()));
+        at = space(text, end);
+        match text.get(at)? {
+            b',' => at = space(text, at + 1),
+            b'}' => return Some((at + 1, Some(members))),
+            _ => return None,
+        }
+    }
+}
+
+fn list(text: &[u8], at: usize) -> Option<usize> {
+    let mut at = space(text, at + 1);
+    if text.get(at) == Some(&b']') {
+        return Some(at + 1);
+    }
+    loop {
+        at = space(text, parse(text, at)?.0);
+        match text.get(at)? {
+            b',' => at = space(text, at + 1),
+            b']' => return Some(at + 1),
+            _ => return None,
+        }
+    }
+}
+
+fn string(text: &[u8], at: usize) -> Option<usize> {
+    if text.get(at) != Some(&b'"') {
+        return None;
+    }
+    let mut at = at + 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' if text.get(at + 1) == Some(&b'u') => {
+                let digits = text.get(at + 2..at + 6)?;
+                if !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return None;
+                }
+                at += 6;
+            }
+            b'\\' if b"\"\\/bfnrt".contains(text.get(at + 1)?) => at += 2,
+            b'\\' => return None,
+            _ => at += 1,
+        }
+    }
+}
+
+fn number(text: &[u8], at: usize) -> Option<usize> {
+    let digits = |at: usize| at + text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let start = at + usize::from(text[at] == b'-');
+    let mut end = digits(start);
+    if end == start || (end > start + 1 && text[start] == b'0') {
+        return None;
+    }
+    if text.get(end) == Some(&b'.') {
+        let fraction = digits(end + 1);
+        if fraction == end + 1 {
+            return None;
+        }
+        end = fraction;
+    }
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let sign = end + 1 + usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
+        let power = digits(sign);
+        if power == sign {
+            return None;
+        }
+        end = power;
+    }
+    Some(end)
+}
+
+/// The last member of that name.
+pub fn member<'m>(members: &'m Members, name: &str) -> Option<&'m [u8]> {
+    members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_slice())
+}
+
+/// Complete lines as (offset, content).
+pub fn lines(file: &[u8]) -> Vec<(usize, &[u8])> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(end) = file[at..].iter().position(|&byte| byte == b'\n').map(|end| at + end) {
+        let mut line = &file[at..end];
+        line = line.strip_suffix(b"\r").unwrap_or(line);
+        if at == 0 {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        found.push((at, line));
+        at = end + 1;
+    }
+    found
+}
+
+/// What the walk says of a line: the objects' places and whether the line is damaged.
+pub fn walk(line: &[u8]) -> (Vec<(usize, usize)>, bool) {
+    walk_in(&mut &line[..])
+}
+
+/// The same through a buffer of a few bytes.
+pub fn walk_in_pieces(line: &[u8], buffer_bytes: usize) -> (Vec<(usize, usize)>, bool) {
+    let mut buffer = vec![0; buffer_bytes];
+    walk_in(&mut OnDisk::new(&line, 0, line.len(), &mut buffer))
+}
+
+fn walk_in(window: &mut impl Window) -> (Vec<(usize, usize)>, bool) {
+    let mut found = Vec::new();
+    let mut progress = Progress::default();
+    let is_read = walk_line(window, &mut Walker::new(), &Keys::new(&[b"step_index"]), &mut progress, |_, span, _| {
+        found.push(span);
+        Ok(true)
+    });
+    assert!(is_read.expect("memory can be read"));
+    (found, progress.is_damaged)
+}
+
+/// A file that loses its end after a number of reads.
+pub struct Shrinking<'f> {
+    pub file: &'f [u8],
+    pub kept: usize,
+    pub reads_left: std::cell::Cell<usize>,
+}
+
+impl ReadAt for Shrinking<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        let left = self.reads_left.get();
+        self.reads_left.set(left.saturating_sub(1));
+        let file = if left == 0 { &self.file[..self.kept] } else { self.file };
+        file.read_at(buffer, offset)
+    }
+}
+
+/// A folder for a test's files, gone afterwards.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).expect("a written file");
+        path
+    }
+
+    pub fn open(&self, name: &str, bytes: &[u8]) -> Opened {
+        open(&self.write(name, bytes)).expect("an open file")
+    }
+}
+
+/// A transcript with something of everything, long lines for small buffers.
+pub fn mixed() -> Vec<u8> {
+    let lines: [&[u8]; 16] = [
+        br#"{"step_index":0,"type":"USER_INPUT","created_at":"t0","content":"say \"type\":\"CHECKPOINT\""}"#,
+        br#"{"step_index":3,"type":"PLANNER","created_at":"t3","tool_calls":[{"type":"CHECKPOINT","step_index":99}]}"#,
+        br#"{"step_index":2,"type":"CHECKPOINT","created_at":"t2","content":"a }{ b"}"#,
+        b"",
+        b" \t \0\0",
+        br#"{ "type" : "CHECKPOINT" , "step\u005findex" : 5 }"#,
+        br#"{"step_index":4,"type":"CHECK\u0050OINT"}"#,
+        br#"{"step_index":6,"type":"A"}{"step_index":7,"type":"CHECKPOINT"}"#,
+        br#"{"step_index":8,"type":"CHECKPOINT","content":"torn{"step_index":9,"type":"CHECKPOINT"}"#,
+        br#"{"step_index":10,"step_index":11,"type":"A","type":"CHECKPOINT"}"#,
+        br#"[{"step_index":90,"type":"CHECKPOINT"}]"#,
+        b"\0\0\0{\"step_index\":12,\"type\":\"\xff\xfe\"}\r",
+        br#"{"step_index":13.0,"type":"CHECKPOINT"}"#,
+        br#"{"step_index":9223372036854775808,"type":"A"}"#,
+        br#"{"step_index":-5,"type":"A","n":NaN,"m":[-Infinity,1e999]}"#,
+        b"null",
+    ];
+    lines.join(&b'\n').into_iter().chain(*b"\n{\"step_index\":14,\"type\":\"CHECKPOINT\"").collect()
+}
