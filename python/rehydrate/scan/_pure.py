@@ -1,0 +1,16 @@
+"""The scanner in Python alone: the same operations, results and errors as the native one, bounded memory."""
+
+from ._pure_find import find_step, probe, probe_candidates
+from ._pure_steps import cursor_at, iter_closed, iter_records, iter_steps
+from ._pure_tail import scan_tail
+
+__all__ = [
+    "cursor_at",
+    "find_step",
+    "iter_closed",
+    "iter_records",
+    "iter_steps",
+    "probe",
+    "probe_candidates",
+    "scan_tail",
+]

@@ -1,0 +1,155 @@
+"""`scan_tail` of the pure twin: the boundaries and the highest step of everything after a cursor.
+
+**Which lines are walked.**  A line that begins exactly with `{"step_index":`, an integer within 64 bits and `,` or `}`,
+that ends with `}` (a `\\r` before the `\\n` apart) and holds none of `CHECKPOINT`, `\\u00`, `}{` and a second
+`"step_index"` is not walked: if it is a whole object then its step is that integer and it is no boundary.  Every other
+line is walked in full.
+"""
+
+from ._arguments import read_cursor
+from ._decode import text
+from ._pure_lines import File, Line, blocks
+from ._pure_members import BLANK, integer
+from ._results import Mark, Tail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._arguments import AnyCursor, AnyPath
+
+OFFSETS_MAX = 16
+"""Damaged lines whose offsets are kept."""
+
+_PREFIX = b'{"step_index":'
+_STEP_KEY = b'"step_index"'
+_RARE = (b"CHECKPOINT", b"\\u00", b"}{")
+_DIGITS_MAX = 18
+"""Digits that always fit 64 bits."""
+_CLOSE = 0x7D
+_WANTED = frozenset(("step_index", "type"))
+_CHECKPOINT = b'"CHECKPOINT"'
+_CHECKPOINT_MAX = len(_CHECKPOINT) * 6
+"""Bytes of the longest way to write it."""
+
+
+def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None) -> Tail:
+    """See `rehydrate.scan.scan_tail`."""
+    wanted = read_cursor(cursor)
+    with File(path) as file:
+        start, restarted = file.resume(wanted)
+        tail = _Tail(start)
+        try:
+            for offset, stop, data in blocks(file, start):
+                if data is None:
+                    tail.take_long(Line(file, offset, stop, None))
+                else:
+                    tail.take_block(file, offset, data)
+                tail.end = stop
+        except EOFError:  # cut short while it was read: what was complete stays
+            pass
+        return Tail(
+            file.cursor(tail.end), tail.marks, tail.last_step, tail.lines, tail.damaged, tail.damaged_offsets, restarted
+        )
+
+
+def proven_lines(data: bytes, spaces: bytes = b"") -> "Iterator[tuple[int, int, int | None]]":
+    """Every line of a block that is not empty, as (start, the place of its `\\n`, step).
+
+    The step is None for a line that must be walked, by the rule above; of these `spaces` may stand around the integer.
+    """
+    starts = data.count(b"\n" + _PREFIX) + data.startswith(_PREFIX)
+    calm = not any(needle in data for needle in _RARE) and data.count(_STEP_KEY) == starts
+    at = 0
+    while (stop := data.find(b"\n", at)) >= 0:
+        if stop > at:
+            step = None
+            if data.startswith(_PREFIX, at):
+                first = at + len(_PREFIX)
+                comma = data.find(b",", first, first + _DIGITS_MAX)
+                digits = data[first:comma].strip(spaces) if comma > 0 else b""
+                if digits.isdigit() and not digits.startswith(b"0") and data[stop - 1] == _CLOSE:  # nearly every line
+                    step = int(digits)
+                else:
+                    step = proven_step(data[at:stop], spaces)
+            yield at, stop, step if step is None or calm or not is_rare(data[at:stop]) else None
+        at = stop + 1
+
+
+def proven_step(line: bytes, spaces: bytes = b"") -> "int | None":
+    """The step of a line (without its `\\n`) that begins and ends as a record does; None when only a walk can tell."""
+    if not (line.startswith(_PREFIX) and line.endswith((b"}", b"}\r"))):
+        return None
+    head = line[len(_PREFIX) : len(_PREFIX) + 21].lstrip(spaces)
+    rest = head.lstrip(b"-0123456789")
+    digits = head[: len(head) - len(rest)]
+    if not rest.lstrip(spaces).startswith((b",", b"}")):
+        return None
+    if digits.startswith((b"0", b"-0")) and digits not in (b"0", b"-0"):
+        return None
+    return integer(digits)
+
+
+def is_rare(line: bytes) -> bool:
+    """Whether something in the line makes a walk necessary."""
+    return any(needle in line for needle in _RARE) or line.count(_STEP_KEY) > 1
+
+
+class _Tail:
+    """What is known so far."""
+
+    def __init__(self, start: int) -> None:
+        self.end = start
+        self.marks: list[Mark] = []
+        self.last_step: int | None = None
+        self.lines = 0
+        self.damaged = 0
+        self.damaged_offsets: list[int] = []
+
+    def take_block(self, file: File, offset: int, data: bytes) -> None:
+        """Complete lines that are in memory."""
+        steps = []
+        for start, stop, step in proven_lines(data):
+            if step is not None:
+                steps.append(step)
+            elif data[start:stop].strip(BLANK):
+                self._walk(Line(file, offset + start, offset + stop + 1, data[start:stop]))
+        if steps:
+            self.lines += len(steps)
+            self._see(max(steps))
+
+    def take_long(self, line: Line) -> None:
+        """A line that is read piece by piece."""
+        step = proven_step(line.read(line.offset, line.offset + 40) + line.read(line.stop - 3, line.stop - 1))
+        if step is None or any(line.holds(needle) for needle in (*_RARE, _STEP_KEY)):
+            self._walk(line)
+            return
+        self.lines += 1
+        self._see(step)
+
+    def _walk(self, line: Line) -> None:
+        objects = line.objects(_WANTED)
+        blank = True
+        for start, stop, spans in objects:
+            blank = False
+            step = integer(line.read(*spans["step_index"])) if "step_index" in spans else None
+            self._see(step)
+            if "type" in spans:
+                first, last = spans["type"]
+                if last - first <= _CHECKPOINT_MAX and _is_checkpoint(line.read(first, last)):
+                    self.marks.append(Mark(step, start, stop - start))
+        if blank and not objects.damaged:
+            return
+        self.lines += 1
+        if objects.damaged:
+            self.damaged += 1
+            if len(self.damaged_offsets) < OFFSETS_MAX:
+                self.damaged_offsets.append(line.offset)
+
+    def _see(self, step: "int | None") -> None:
+        if step is not None and (self.last_step is None or step > self.last_step):
+            self.last_step = step
+
+
+def _is_checkpoint(raw: bytes) -> bool:
+    return raw == _CHECKPOINT or (b"\\" in raw and text(raw) == "CHECKPOINT")

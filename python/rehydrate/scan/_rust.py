@@ -1,0 +1,223 @@
+"""The native scanner, dressed in the result types that both implementations share."""
+
+from sys import getfilesystemencodeerrors, getfilesystemencoding
+
+from .. import _native
+from ._arguments import (
+    check_offset,
+    check_step,
+    is_among,
+    read_cursor,
+    read_names,
+    read_paths,
+    read_steps,
+    read_where,
+)
+from ._results import Candidate, Found, Mark, Probe, RecordIterator, Step, Tail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from ._arguments import AnyCursor, AnyPath, Steps
+    from ._results import Cursor, StepIterator
+
+_MIN, _MAX = -(1 << 63), (1 << 63) - 1
+_make = tuple.__new__
+
+
+def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None) -> Tail:
+    """See `rehydrate.scan.scan_tail`."""
+    found = _native.scan_tail(_path(path), _cursor(cursor))
+    boundaries = [Mark(*mark) for mark in found[1]]
+    return Tail(found[0], boundaries, *found[2:])
+
+
+def probe(path: "AnyPath") -> Probe:
+    """See `rehydrate.scan.probe`."""
+    return Probe(*_native.probe(_path(path)))
+
+
+def find_step(path: "AnyPath", step: int, *, slack: int = 0) -> "Found | None":
+    """See `rehydrate.scan.find_step`."""
+    wanted = _step(step, slack)
+    if wanted is None:
+        _native.probe(_path(path))  # no step is out of 64 bits, but the file's errors are still told
+        return None
+    found = _native.find_step(_path(path), *wanted)
+    return None if found is None else Found(*found)
+
+
+def probe_candidates(paths: "Iterable[AnyPath]", step: int, *, slack: int = 0) -> "list[Candidate | None]":
+    """See `rehydrate.scan.probe_candidates`."""
+    wanted = _step(step, slack)
+    names = [_path_or_none(path) for path in read_paths(paths)]
+    if wanted is None:
+        return [None] * len(names)
+    found = _native.probe_candidates(names, *wanted)
+    return [None if each is None else Candidate(*each) for each in found]
+
+
+def iter_steps(
+    path: "AnyPath",
+    *,
+    types: "Collection[str] | None" = None,
+    steps: "Steps | None" = None,
+    cursor: "AnyCursor | None" = None,
+) -> "StepIterator":
+    """See `rehydrate.scan.iter_steps`."""
+    return _steps(path, types, steps, cursor, False)
+
+
+def iter_closed(
+    path: "AnyPath",
+    *,
+    types: "Collection[str] | None" = None,
+    steps: "Steps | None" = None,
+    cursor: "AnyCursor | None" = None,
+) -> "StepIterator":
+    """See `rehydrate.scan.iter_closed`."""
+    return _steps(path, types, steps, cursor, True)
+
+
+def iter_records(
+    path: "AnyPath",
+    keys: "Sequence[str]",
+    *,
+    where: "Mapping[str, Collection[object]] | None" = None,
+    cursor: "AnyCursor | None" = None,
+) -> "RecordIterator[tuple[Any, ...]]":
+    """See `rehydrate.scan.iter_records`."""
+    names = read_names(keys, "keys")
+    tests = read_where(where)
+    members = list(dict.fromkeys((*names, *tests)))
+    filters = []
+    rest = {}
+    for key, allowed in tests.items():
+        if all(isinstance(each, str) for each in allowed):
+            filters.append((members.index(key), _encoded(each for each in allowed if isinstance(each, str))))
+        else:
+            rest[members.index(key)] = allowed
+    encoded = [key.encode("utf-8", "surrogatepass") for key in members]
+    reader = _native.iter_records(_path(path), encoded, filters, _cursor(cursor))
+    return RecordIterator(_Records(reader, [members.index(name) for name in names], rest))
+
+
+def cursor_at(path: "AnyPath", offset: int) -> "Cursor":
+    """See `rehydrate.scan.cursor_at`."""
+    check_offset(offset)
+    return _native.cursor_at(_path(path), min(offset, _MAX))
+
+
+class _Reader:
+    """What both sources take from the native reader as it is."""
+
+    def __init__(self, reader: "_native.Reader") -> None:
+        self._reader = reader
+        self.start, self.restarted = reader.start, reader.restarted
+        self.cursor, self.close = reader.cursor, reader.close
+        self._note()
+
+    def _note(self) -> None:
+        reader = self._reader
+        self.end, self.damaged, self.damaged_offsets = reader.end, reader.damaged, reader.damaged_offsets
+
+
+class _Steps(_Reader):
+    """The source of steps (a `Source` of `_results`)."""
+
+    def batch(self) -> "tuple[list[Step], list[int]]":
+        rows, ends = self._reader.batch()
+        self._note()
+        return [_make(Step, row) for row in rows], ends
+
+
+class _Records(_Reader):
+    """The source of any records: decodes what the native reader leaves as bytes, and tests what it cannot test."""
+
+    def __init__(self, reader: "_native.Reader", places: "list[int]", tests: "dict[int, Collection[object]]") -> None:
+        super().__init__(reader)
+        self._places = places
+        self._tests = tests
+
+    def batch(self) -> "tuple[list[tuple[Any, ...]], list[int]]":
+        kept: list[tuple[Any, ...]] = []
+        kept_ends: list[int] = []
+        while not kept:
+            rows, ends = self._reader.batch()
+            self._note()
+            if not rows:
+                break
+            for row, end in zip(rows, ends, strict=True):
+                values = [_decoded(each) if type(each) is bytes else each for each in row]
+                if all(is_among(values[place], allowed) for place, allowed in self._tests.items()):
+                    kept.append((*[values[place] for place in self._places], *row[-2:]))
+                    kept_ends.append(end)
+                elif kept_ends and kept_ends[-1] <= kept[-1][-2]:
+                    kept_ends[-1] = end  # the record before it waited for this one of the same line
+        return kept, kept_ends
+
+
+def _steps(
+    path: "AnyPath",
+    types: "Collection[str] | None",
+    steps: "Steps | None",
+    cursor: "AnyCursor | None",
+    is_closed: bool,
+) -> "StepIterator":
+    names = None if types is None else _encoded(read_names(types, "types"))
+    ends = read_steps(steps)
+    within = None
+    if ends is not None:
+        first, last = (_MIN if ends[0] is None else ends[0]), (_MAX if ends[1] is None else ends[1])
+        # A range that no step is in is one that is upside down.
+        within = (max(first, _MIN), min(last, _MAX)) if first <= _MAX and last >= _MIN else (1, 0)
+    return RecordIterator(_Steps(_native.iter_steps(_path(path), names, within, _cursor(cursor), is_closed)))
+
+
+def _path(path: "AnyPath") -> bytes:
+    try:
+        if type(path) is str:
+            return path.encode(getfilesystemencoding(), getfilesystemencodeerrors())
+        if type(path) is bytes:
+            return path
+        import os
+
+        return os.fsencode(path)
+    except UnicodeEncodeError:  # no file can have this name
+        import errno
+        import os
+
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), os.fspath(path)) from None
+
+
+def _path_or_none(path: "AnyPath") -> bytes:
+    """The same; the empty path, which names no file, for what cannot be one."""
+    try:
+        return _path(path)
+    except OSError:
+        return b""
+
+
+def _cursor(cursor: "AnyCursor | None") -> "tuple[int, int] | None":
+    read = read_cursor(cursor)
+    return None if read is None else (min(read[0], _MAX), int(read[1], 16))
+
+
+def _step(step: int, slack: int) -> "tuple[int, int] | None":
+    """The same question within 64 bits; None when no step can answer it."""
+    check_step(step, slack)
+    first, last = max(step - slack, _MIN), min(step, _MAX)
+    return (last, last - first) if first <= last else None
+
+
+def _encoded(names: "Iterable[str]") -> "list[bytes]":
+    """As UTF-8; a name with a lone surrogate is left out, as no text that is read has one."""
+    return [name.encode() for name in names if not any("\ud800" <= char <= "\udfff" for char in name)]
+
+
+def _decoded(raw: bytes) -> object:
+    from ._decode import value
+
+    return value(raw)

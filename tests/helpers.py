@@ -1,0 +1,35 @@
+"""What tests in several folders need: transcripts, and whether the native module is there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+try:
+    import rehydrate._native  # noqa: F401  # whether it can be loaded is the question
+except ImportError as error:
+    NATIVE_MISSING = str(error)
+else:
+    NATIVE_MISSING = ""
+
+needs_native = pytest.mark.skipif(bool(NATIVE_MISSING), reason=f"no native module: {NATIVE_MISSING}")
+DATA = Path(__file__).parent / "data"
+
+
+def step(index, kind="PLANNER_RESPONSE", **more):
+    """A record as the client writes it."""
+    record = {"step_index": index, "source": "MODEL", "type": kind, "status": "DONE"}
+    return {**record, "created_at": f"2026-01-01T00:00:{index % 60:02}Z", **more}
+
+
+def dump(record):
+    """A record's bytes, as compact as the client writes it; bytes stay as they are."""
+    if isinstance(record, bytes):
+        return record
+    return json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def write_lines(path, records):
+    """Writes a complete line for each record (a dict, or bytes as they are); gives the path as str."""
+    path.write_bytes(b"".join(dump(record) + b"\n" for record in records))
+    return str(path)
