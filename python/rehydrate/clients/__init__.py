@@ -1,0 +1,25 @@
+"""The coding-agent CLIs that are known: one row each, one folder each.
+
+A client is the modules of its folder (`layout`, `transcript`, `lineage`, `contract`, `install`); they offer the same
+names with the same meaning in every folder.  Nothing is imported before it is asked for: the hook must not pay for a
+client it does not serve, nor for the parts of its own that it does not need.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+FOLDERS = {
+    "antigravity": "antigravity",
+}
+"""Client as a user names it -> folder below this package."""
+
+
+def module(client: str, name: str) -> "ModuleType":
+    """The module `name` of a client, imported now.  Raises ValueError for a client that is not known."""
+    from importlib import import_module
+
+    folder = FOLDERS.get(client)
+    if folder is None:
+        raise ValueError(f"there is no client {client!r}; known: {', '.join(FOLDERS)}")
+    return import_module(f"{__name__}.{folder}.{name}")

@@ -1,0 +1,1 @@
+"""The Antigravity CLI (`agy`), its desktop application and its IDE."""

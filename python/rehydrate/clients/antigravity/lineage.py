@@ -1,0 +1,377 @@
+"""Whose fork a conversation is.
+
+A fork's file begins at the first new step K; steps 0..K-1 stand in the files of its ancestors.  Nothing in it names the
+parent, so a sibling is found that could be it, level by level.  A sibling is probed at most once for the whole walk;
+only those that pass, and only while a better one is possible, are read further.  Hints are tried first, and where one
+holds the folder is not listed at all.  The answer does not depend on the order of a folder.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from rehydrate import scan
+from rehydrate.conversation import Lineage, Segment
+
+from . import hints, layout, records
+
+LEVELS = 8
+"""Ancestors at most."""
+GAP_STEPS = 2
+"""So many step indices may be missing before a fork point."""
+SKEW_S = 5.0
+"""How far two clocks, or two writes, may disagree."""
+LISTED = 20_000
+"""Siblings looked at without a hint: those written last."""
+SEARCHED = 64
+"""Siblings searched although their end does not show the step, when no other fits."""
+BATCH = 32
+FIRST_RECORDS = 16
+"""Where a file begins: the smallest step among so many, as lines stand in the order in which steps ended."""
+WINDOW_BYTES = 64 * 1024
+"""A file no larger was seen whole by its probe."""
+
+Score = tuple[bool, bool, bool, bool, bool, float]
+"""Referenced, forked in the history, same workspace, holds K-1, ends there, less the seconds to the child's start."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """One conversation of the walk, as its probe shows it."""
+
+    session: str
+    path: str
+    first_step: int
+    first_s: float | None
+    last_step: int | None
+    last_s: float | None
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A sibling that can be the parent."""
+
+    score: Score
+    node: _Node
+
+
+def trace(
+    place: layout.Place, *, workspaces: Iterable[str] = (), cached: object = None, last_step: int | None = None
+) -> Lineage:
+    """The segments of a conversation, its oldest ancestor first.
+
+    `workspaces`: folders the conversation is known to work in, besides those in the history.  `cached`: a lineage of
+    the state file, used without a walk when it fits the files.  `last_step`: the highest step, where a survey has told
+    it; else the file is scanned for it.  A missing ancestor makes the lineage incomplete, never an error; the
+    conversation's own file must be readable (else OSError).
+    """
+    with layout.readable(place) as whole:
+        own = scan.probe(whole.path)
+        first, first_s = own.first_step, records.time_of(own.first_created_at)
+        if first is not None:
+            first, first_s = _begun(whole.path, first, first_s)
+        if last_step is None:
+            last_step = scan.scan_tail(whole.path).last_step
+    itself = Segment(place.session, place.origin, first, last_step)
+    if first is None or first <= 0:
+        return Lineage((itself,), complete=True)
+    if place.brain is None:
+        return Lineage((itself,), complete=True, why=("It lies outside the known layout, so no parent is looked for.",))
+    remembered = _remembered(place, first, cached)
+    if remembered is not None:
+        return Lineage((*remembered, itself), complete=True, why=("The ancestors are those found before.",))
+    child = _Node(place.session, place.path, first, first_s, last_step, None, own.size)
+    walk = _Walk(place.brain, place.app, child, workspaces)
+    ancestors, complete = walk.up()
+    return Lineage((*ancestors, itself), complete=complete, why=tuple(walk.why))
+
+
+class _Walk:
+    """One walk up from a conversation; what was looked at once is remembered for all levels."""
+
+    def __init__(self, brain: str, app: str | None, child: _Node, workspaces: Iterable[str]) -> None:
+        self.why: list[str] = []
+        self._brain = brain
+        self._app = app
+        self._child = child
+        self._visited = {child.session}
+        self._nodes: dict[str, _Node | None] = {}
+        self._listing: list[str] | None = None
+        self._referenced: set[str] = set()
+        self._forks: dict[str, list[float | None]] = {}
+        self._folders: dict[str, set[str]] = {}
+        for row in layout.history(app):
+            if row.session is not None and row.workspace is not None:
+                self._folders.setdefault(row.session, set()).add(_folder(row.workspace))
+            if row.session is not None and row.forks:
+                self._forks.setdefault(row.session, []).append(row.time_s)
+        self._ours = {_folder(each) for each in workspaces} | self._folders.get(child.session, set())
+        """The folders that the child of this level is known to work in."""
+
+    def up(self) -> tuple[list[Segment], bool]:
+        """The ancestors, oldest first, and whether they reach the root."""
+        found: list[Segment] = []
+        while self._child.first_step > 0:
+            if len(found) == LEVELS:
+                self.why.append(f"Only {LEVELS} ancestors are followed; {self._child.session} has more.")
+                return found, False
+            parent = self._parent()
+            if parent is None:
+                if self._child.first_step == 1:
+                    break
+                self.why.append(
+                    f"No parent of {self._child.session} was found: no other conversation holds the steps before "
+                    f"{self._child.first_step}."
+                )
+                return found, False
+            found.insert(0, Segment(parent.session, parent.path, parent.first_step, self._child.first_step - 1))
+            self._visited.add(parent.session)
+            self._ours = self._folders.get(parent.session, set())
+            self._child = parent
+        return found, True
+
+    def _parent(self) -> _Node | None:
+        """The sibling with the highest score.  Its first three parts are known without opening a file and outrank the
+        rest, so those are tried first for which they hold, and the folder is only listed when none of them fits.
+        """
+        if self._app is not None:
+            referenced, problem = hints.parent_references(self._app, self._child.session)
+            self._referenced = {name for name in referenced if layout.is_id(name)}
+            if problem:
+                self.why.append(problem)
+        neighbours = [name for name, folders in self._folders.items() if not self._ours.isdisjoint(folders)]
+        for rank, names in enumerate((self._referenced, self._forks, neighbours)):
+            best = self._best(names)
+            if best is not None and best.score[rank]:
+                break
+        else:
+            best = self._best(self._siblings())
+        if best is not None:
+            self.why.append(f"{best.node.session} is the parent of {self._child.session}: {_told(best.score)}.")
+            return _as_it_begins(best.node)
+        return None
+
+    def _siblings(self) -> list[str]:
+        """The other folders, those written last first."""
+        if self._listing is None:
+            try:
+                names = [n for n in os.listdir(self._brain) if layout.is_id(n) and n not in self._visited]
+            except OSError as error:
+                self.why.append(f"The conversations' folder could not be listed: {error.strerror or error}.")
+                names = []
+            if len(names) > LISTED:
+                written = {name: layout.written_s(layout.logs_of(self._brain, name)) for name in names}
+                names.sort(key=lambda name: (-written[name], name))
+                self.why.append(f"Of {len(names):,} conversations the {LISTED:,} written last were looked at.")
+                del names[LISTED:]
+            self._listing = names
+        return self._listing
+
+    def _best(self, names: Iterable[str]) -> _Fit | None:
+        """The best fit among these conversations."""
+        likely: list[tuple[Score, _Node]] = []
+        hidden: list[tuple[Score, _Node]] = []
+        for name in names:
+            node = self._node(name)
+            if node is None or not self._may_fit(node):
+                continue
+            bound = self._bound(node)
+            shows = node.last_step is not None and node.last_step >= self._child.first_step - 1 - GAP_STEPS
+            if shows or bound[0] or bound[1]:
+                likely.append((bound, node))
+            elif node.size > WINDOW_BYTES:
+                hidden.append((bound, node))
+        best = self._search(likely)
+        if best is None:
+            # Lines stand in the order in which steps ended: one long line at the end can hide the highest step.
+            hidden.sort(key=lambda pair: (-(pair[1].last_s or 0.0), pair[1].session))
+            best = self._search(hidden[:SEARCHED])
+        return best
+
+    def _node(self, name: str) -> _Node | None:
+        """What a sibling's probe says; None for what is no conversation with a step."""
+        if name in self._visited:
+            return None
+        if name not in self._nodes:
+            self._nodes[name] = _node_of(self._brain, name)
+        return self._nodes[name]
+
+    def _may_fit(self, node: _Node) -> bool:
+        if not 0 <= node.first_step < self._child.first_step:
+            return False
+        return node.first_s is None or self._child.first_s is None or node.first_s <= self._child.first_s + SKEW_S
+
+    def _bound(self, node: _Node) -> Score:
+        """A score that the node's cannot exceed, without reading more of it."""
+        step = self._child.first_step - 1
+        goes_on = node.last_step is not None and node.last_step > step
+        return (
+            node.session in self._referenced,
+            node.session in self._forks,
+            self._shares_folder(node),
+            goes_on or node.size > WINDOW_BYTES or node.last_step == step,
+            not goes_on,
+            -self._gap_s(node.last_s) if node.last_s is not None else 0.0,
+        )
+
+    def _search(self, bounded: list[tuple[Score, _Node]]) -> _Fit | None:
+        """Reads on in the nodes, the most promising first, until no other can be better than the best."""
+        bounded.sort(key=lambda pair: pair[1].session)
+        bounded.sort(key=lambda pair: pair[0], reverse=True)
+        best: _Fit | None = None
+        for start in range(0, len(bounded), BATCH):
+            bound, next_node = bounded[start]
+            if best and (bound < best.score or (bound == best.score and next_node.session > best.node.session)):
+                break  # equal bounds are sorted by id, and of equal scores the smaller id wins
+            nodes = [node for _, node in bounded[start : start + BATCH]]
+            for node, seen in zip(nodes, self._candidates([node.path for node in nodes]), strict=True):
+                score = None if seen is None else self._score(node, seen)
+                if score is None:
+                    continue
+                if best is None or score > best.score or (score == best.score and node.session < best.node.session):
+                    best = _Fit(score, node)
+        return best
+
+    def _candidates(self, paths: list[str]) -> Sequence[scan.Candidate | None]:
+        step = self._child.first_step - 1
+        if not any(os.path.isdir(path) for path in paths):
+            return scan.probe_candidates(paths, step, slack=GAP_STEPS)
+        found: list[scan.Candidate | None] = []
+        for path in paths:
+            with layout.opened(path) as whole:
+                found += scan.probe_candidates([whole], step, slack=GAP_STEPS)
+        return found
+
+    def _score(self, node: _Node, seen: scan.Candidate) -> Score | None:
+        """None when it cannot be the parent after all."""
+        step = self._child.first_step - 1
+        time_s, start_s = records.time_of(seen.created_at), self._child.first_s
+        if time_s is not None and start_s is not None and time_s > start_s + SKEW_S:
+            return None
+        return (
+            node.session in self._referenced,
+            any(_within(fork_s, time_s, start_s) for fork_s in self._forks.get(node.session, ())),
+            self._shares_folder(node),
+            seen.step == step,
+            seen.last_step is None or seen.last_step <= seen.step,
+            -self._gap_s(time_s),
+        )
+
+    def _gap_s(self, time_s: float | None) -> float:
+        if time_s is None or self._child.first_s is None:
+            return float("inf")
+        return max(0.0, self._child.first_s - time_s)
+
+    def _shares_folder(self, node: _Node) -> bool:
+        return not self._ours.isdisjoint(self._folders.get(node.session, ()))
+
+
+def _node_of(brain: str, name: str) -> _Node | None:
+    found = layout.look(layout.logs_of(brain, name)) if layout.is_id(name) else None
+    if found is None:
+        return None
+    probe = found.probe
+    if found.joined:
+        try:
+            with layout.opened(found.path) as whole:
+                probe = scan.probe(whole)
+        except OSError:
+            return None
+    if probe is None or probe.first_step is None:
+        return None
+    first_s, last_s = records.time_of(probe.first_created_at), records.time_of(probe.last_created_at)
+    return _Node(name, found.path, probe.first_step, first_s, probe.last_step, last_s, probe.size)
+
+
+def _begun(path: str, step: int, time_s: float | None) -> tuple[int, float | None]:
+    """The step at which a file really begins, and its time, where its first record has that step and that time."""
+    if step > 0:
+        for index, created_at, *_ in islice(scan.iter_records(path, ("step_index", "created_at")), FIRST_RECORDS):
+            if type(index) is int and 0 <= index < step:
+                step, time_s = index, records.time_of(created_at)
+    return step, time_s
+
+
+def _as_it_begins(node: _Node) -> _Node:
+    try:
+        with layout.opened(node.path) as whole:
+            step, time_s = _begun(whole, node.first_step, node.first_s)
+    except OSError:
+        return node
+    return replace(node, first_step=step, first_s=time_s)
+
+
+def _within(fork_s: float | None, from_s: float | None, to_s: float | None) -> bool:
+    """Whether a fork was asked for between the parent's last step and the child's first; of the two only what is known
+    limits it.
+    """
+    if fork_s is None:
+        return False
+    return (from_s is None or fork_s >= from_s - SKEW_S) and (to_s is None or fork_s <= to_s + SKEW_S)
+
+
+def _folder(path: str) -> str:
+    return path.rstrip("/") or "/"
+
+
+def _told(score: Score) -> str:
+    reasons = ["its database names it"] if score[0] else []
+    reasons += ["the history has a fork of it at that time"] if score[1] else []
+    reasons += ["they share a workspace"] if score[2] else []
+    reasons += ["it holds the step before"] if score[3] else ["it holds a step shortly before"]
+    reasons += ["it ends there"] if score[4] else []
+    return ", ".join(reasons)
+
+
+# -- lineages found before --------------------------------------------------------------------------------------------
+
+
+def _remembered(place: layout.Place, first: int, cached: object) -> list[Segment] | None:
+    """The ancestors in a lineage of the state file, when they still fit: contiguous, ending right before the
+    conversation, their files where they must be.  None when not; then they are looked for again.
+
+    Only ids and steps are taken; paths are made anew, so that a state file cannot lead anywhere else.
+    """
+    whole = isinstance(cached, Mapping)
+    if isinstance(cached, Mapping) and cached.get("complete") is not True:
+        return None
+    rows = cached.get("segments") if isinstance(cached, Mapping) else cached
+    if not isinstance(rows, list) or not 0 < len(rows) <= LEVELS + 1:
+        return None
+    ranges = [_range(row) for row in rows]
+    known = [each for each in ranges if each is not None and each[0] != place.session]
+    if None in ranges or not 0 < len(known) <= LEVELS:
+        return None
+    known.sort(key=lambda each: each[1])
+    ends = [each[1] for each in known[1:]] + [first]
+    if any(each[2] != end - 1 or each[1] > each[2] for each, end in zip(known, ends, strict=True)):
+        return None
+    if len({each[0] for each in known}) < len(known) or (not whole and known[0][1] > 1):
+        return None
+    segments = []
+    for session, low, high in known:
+        found = layout.look(layout.logs_of(place.brain or "", session))
+        if found is None:
+            return None
+        segments.append(Segment(session, found.path, low, high))
+    return segments
+
+
+def _range(row: object) -> tuple[str, int, int] | None:
+    """Id, first and last step of a remembered segment: a list `[id, (path,) first, last]`, or an object that names
+    them, as the older script's does.
+    """
+    if isinstance(row, Mapping):
+        names = ("session", "session_id", "conversation", "conversation_id", "conversationId", "id")
+        session = next((row[name] for name in names if name in row), None)
+        pairs = (("min_step", "max_step"), ("first_step", "last_step"), ("first", "last"), ("min", "max"))
+        low, high = next(((row[a], row[b]) for a, b in pairs if a in row and b in row), (None, None))
+    elif isinstance(row, (list, tuple)) and len(row) in (3, 4):
+        session, low, high = row[0], row[-2], row[-1]
+    else:
+        return None
+    if not isinstance(session, str) or not layout.is_id(session) or type(low) is not int or type(high) is not int:
+        return None
+    return session, low, high

@@ -1,0 +1,373 @@
+"""Records -> boundaries, and records -> `Conversation`.
+
+Everything streams: a transcript is read once for its boundaries and once for a conversation, whatever its size, and of
+the texts only those are kept that a rehydration can reach.  What counts as a compaction is decided here and nowhere
+else; every decision says why.
+"""
+
+import hashlib
+import heapq
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rehydrate import scan
+from rehydrate.conversation import MARKER_HEAD, Boundary, Conversation, FileTouch, Segment, ToolCall, Turn
+
+from . import layout, preceding, records
+from .pending import with_pending
+
+CLIENT = "antigravity"
+FAR_BYTES = 64 * 1024
+FAR_STEPS = 40
+"""A CHECKPOINT of form 4 or 5 is a compaction when this much lies between it and the one before."""
+CLOSE_BYTES = 256 * 1024
+CLOSE_STEPS = 40
+"""A compaction nearer than both to the one before it may have been caused by what was brought back then."""
+MARKER_CHARS = 1_024
+"""A marker begins within so many characters of a record's content."""
+TEXT_CHARS = 1_000_000
+"""Of the assistant's texts the newest are kept until they add up to this, each counted at most ENTRY_CHARS."""
+ENTRY_CHARS = 6_000
+HELD_CHARS = 64_000_000
+"""What the kept texts may really take up, the newest one apart."""
+NO_STEP = -1
+"""Step of a boundary whose record has none: it cannot be placed, so it never counts."""
+
+_NUMBERED = re.compile(r"\{\{\s*CHECKPOINT\s*([0-9]+)\s*\}\}")
+_RESUMING = "resuming from a compaction"
+_TURNS = frozenset({"USER_INPUT", "PLANNER_RESPONSE"})
+_DELIVERIES = frozenset({"SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """One pass over a transcript."""
+
+    boundaries: tuple[Boundary, ...]
+    """Every CHECKPOINT in file order, judged; of several records with one step only the last."""
+    last_step: int | None
+    """The highest step in the file."""
+
+
+def survey(place: layout.Place) -> Survey:
+    """Reads a transcript for its boundaries.  Errors of the file system surface as OSError."""
+    with layout.readable(place) as place:
+        tail = scan.scan_tail(place.path)
+        judged: list[Boundary] = []
+        if tail.boundaries:
+            first_step = scan.probe(place.path).first_step
+            before: scan.Mark | None = None
+            for mark in _latest(tail.boundaries):
+                judged.append(_judge(place, mark, before, first_step))
+                before = mark
+    return Survey(tuple(judged), tail.last_step)
+
+
+def boundaries(place: layout.Place) -> tuple[Boundary, ...]:
+    """The boundaries alone."""
+    return survey(place).boundaries
+
+
+def newest(judged: Iterable[Boundary]) -> Boundary | None:
+    """The last boundary in the file that counts; None when none does."""
+    return next((each for each in reversed(tuple(judged)) if each.counts), None)
+
+
+def pressure(judged: Iterable[Boundary], *, boundary: Boundary) -> int:
+    """How soon this boundary came after the compactions before it: 0 not soon, 1 soon (halve the budgets), 2 the second
+    soon one in a row (the third compaction: requests only).
+    """
+    counting = [each for each in judged if each.counts and each.offset <= boundary.offset]
+    if not counting or counting[-1].offset != boundary.offset:
+        return 0
+    soon = [_close(a, b) for a, b in pairwise(counting)]
+    if not soon or not soon[-1]:
+        return 0
+    return 2 if len(soon) > 1 and soon[-2] else 1
+
+
+def marker_after(path: str, boundary: Boundary) -> bool:
+    """Whether a part of this boundary's delivery stands in the log behind the boundary.
+
+    Only what the host logged as a system or ephemeral message counts: whatever a user or a tool wrote is no delivery.
+    """
+    start = scan.cursor_at(path, boundary.offset)
+    for record in scan.iter_steps(path, types=_DELIVERIES, cursor=start):
+        if record.offset > boundary.offset and _marks(_content(record), boundary):
+            return True
+    return False
+
+
+def read(
+    place: layout.Place,
+    segments: Sequence[Segment],
+    *,
+    boundary: Boundary | None,
+    workspaces: Iterable[str] = (),
+) -> Conversation:
+    """The conversation up to a boundary (None: all of it), its ancestors included.
+
+    `segments` as `lineage.trace` gives them, the conversation itself last.  Records stand in the order of their steps;
+    a step that is written twice is what the last line says, and in two files what the younger one says.  The
+    conversation's own file must be readable (else OSError); an ancestor's that is not is left out and said.
+    """
+    end = None if boundary is None else int(boundary.step) - 1
+    kept = _Kept()
+    damaged = 0
+    notes = []
+    with layout.readable(place) as place:
+        files = [*(segment.path for segment in segments[:-1]), place.path]
+        lasts = [*(_least(segment.max_step, end) for segment in segments[:-1]), end]
+        for at, (path, last) in enumerate(zip(files, lasts, strict=True)):
+            try:
+                damaged += _collect(kept, path, at, last)
+            except OSError as error:
+                if path is files[-1]:
+                    raise
+                notes.append(f"Steps of {segments[at].session} could not be read: {error.strerror or error}.")
+        turns = with_pending(kept.turns(), kept.offset_of, files=files, lasts=lasts)
+    lossy = place.lossy or any(_is_cut(path) for path in files[:-1])
+    if lossy:
+        notes.append("Only a shortened copy of the log could be read: long texts in it have a hole.")
+    return Conversation(
+        client=CLIENT,
+        session=place.session,
+        segments=tuple(segments),
+        turns=turns,
+        touches=kept.touches(),
+        boundary=boundary,
+        workspaces=tuple(dict.fromkeys(workspaces)),
+        lossy=lossy,
+        damaged=damaged,
+        notes=tuple(notes),
+    )
+
+
+# -- boundaries -------------------------------------------------------------------------------------------------------
+
+
+def _latest(marks: Iterable[scan.Mark]) -> list[scan.Mark]:
+    """The marks in file order, of those with one step the last."""
+    last: dict[object, scan.Mark] = {}
+    for mark in marks:
+        key = ("at", mark.offset) if mark.step is None else mark.step
+        last.pop(key, None)
+        last[key] = mark
+    return list(last.values())
+
+
+def _judge(place: layout.Place, mark: scan.Mark, before: scan.Mark | None, first_step: int | None) -> Boundary:
+    status, content = _checkpoint(place.path, mark)
+    form, told = _form(content)
+    counts = form <= 3
+    why = f"form {form}: {told}"
+    if not counts:
+        counts, distance = _far(mark, before, first_step)
+        why += f", {distance}"
+    if status != "DONE":
+        counts, why = False, f"{why}; its status is {status or 'not given'}, not DONE"
+    if mark.step is None:
+        counts, why = False, f"{why}; it has no step"
+    step = NO_STEP if mark.step is None else mark.step
+    name = _name(place, mark, step)
+    return Boundary(step, step, name, form, counts, why, mark.offset, mark.length)
+
+
+def _checkpoint(path: str, mark: scan.Mark) -> tuple[str | None, str | None]:
+    """Status and content of a CHECKPOINT record; None for what it does not say as a string."""
+    raw = b"".join(preceding.pieces(path, mark.offset, length=mark.length))
+    try:
+        record = scan.Step(mark.step, None, None, None, None, mark.offset, mark.length, raw).json()
+    except ValueError:  # nested too deep, or rewritten meanwhile
+        return None, None
+    status, content = record.get("status"), record.get("content")
+    return status if isinstance(status, str) else None, content if isinstance(content, str) else None
+
+
+def _form(content: str | None) -> tuple[int, str]:
+    if content is None:
+        return 5, "it has no content"
+    if "<CONTEXT_SUMMARY>" in content:
+        return 1, "it holds <CONTEXT_SUMMARY>"
+    first_line = content.split("\n", 1)[0].lstrip("# \t")
+    if first_line.lower().startswith(_RESUMING):
+        return 2, 'its first line begins "Resuming from a compaction"'
+    numbered = _NUMBERED.search(content)
+    if numbered is None:
+        return 5, "its content has none of the known forms"
+    if numbered[1].strip("0"):
+        return 3, f"{{{{ CHECKPOINT {numbered[1][:20]} }}}}"
+    return 4, "{{ CHECKPOINT 0 }}, which need not be a compaction"
+
+
+def _far(mark: scan.Mark, before: scan.Mark | None, first_step: int | None) -> tuple[bool, str]:
+    """Whether enough lies before a boundary that does not speak for itself, and that in words."""
+    start, step, what = 0, first_step, "the start of the file"
+    if before is not None:
+        start, step, what = before.offset + before.length, before.step, "the CHECKPOINT before it"
+    between = max(0, mark.offset - start)
+    steps = None if mark.step is None or step is None else mark.step - step
+    far = between >= FAR_BYTES or (steps is not None and steps >= FAR_STEPS)
+    told = f"{between:,} bytes" if steps is None else f"{steps:,} steps and {between:,} bytes"
+    return far, f"{'' if far else 'only '}{told} after {what}"
+
+
+def _close(one: Boundary, other: Boundary) -> bool:
+    steps = int(other.step) - int(one.step)
+    return steps < CLOSE_STEPS and other.offset - (one.offset + one.length) < CLOSE_BYTES
+
+
+def _name(place: layout.Place, mark: scan.Mark, checkpoint: int) -> str:
+    """The id of the boundary's delivery: who does not know the log before it cannot forge it."""
+    digest = hashlib.sha256(os.fsencode(place.session) + b"\0%d\0" % checkpoint)
+    start, length = preceding.record_before(place.path, mark.offset)
+    for piece in preceding.pieces(place.path, start, length=length):
+        digest.update(piece)
+    return digest.hexdigest()[:8]
+
+
+def _content(record: scan.Step) -> str:
+    try:
+        content = record.json().get("content")
+    except ValueError:
+        return ""
+    return content if isinstance(content, str) else ""
+
+
+def _marks(content: str, boundary: Boundary) -> bool:
+    at = 0
+    while at < MARKER_CHARS:
+        end = content.find("\n", at)
+        line = content[at : end if end >= 0 else len(content)]
+        if line.startswith(MARKER_HEAD) and line[len(MARKER_HEAD) : len(MARKER_HEAD) + 1] in (" ", "|", "]", ""):
+            fields = [field.strip() for field in line[len(MARKER_HEAD) :].split("]", 1)[0].split("|")]
+            named = [field[3:] for field in fields if field.startswith("id=")]
+            if named == [boundary.id] or (not named and f"checkpoint={boundary.checkpoint}" in fields):
+                return True
+        if end < 0:
+            break
+        at = end + 1
+    return False
+
+
+# -- the conversation -------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is kept of one step."""
+
+    segment: int
+    role: str
+    text: str | None
+    calls: tuple[ToolCall, ...] = ()
+    touches: tuple[tuple[str, str], ...] = ()  # kind and path
+    created_at: str | None = None
+    offset: int = 0
+
+
+class _Kept:
+    """The turns by step, and which assistant texts are still held: dropped from the oldest step on."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, _Entry] = {}
+        self._texts: list[tuple[int, int]] = []  # heap of (step, id of its entry); may name entries that are gone
+        self._counted = self._held = 0
+
+    def put(self, step: int, entry: _Entry | None) -> None:
+        """Keeps what the newest line says of a step; None: it is no turn."""
+        old = self._entries.pop(step, None)
+        if old is not None:
+            self._count(old, -1)
+        if entry is None:
+            return
+        self._entries[step] = entry
+        if entry.role == "assistant" and entry.text:
+            self._count(entry, 1)
+            heapq.heappush(self._texts, (step, id(entry)))
+            self._prune()
+
+    def turns(self) -> list[Turn]:
+        """In the order of their steps."""
+        return [Turn(step, e.role, e.text, e.segment, e.calls) for step, e in sorted(self._entries.items(), key=_first)]
+
+    def offset_of(self, step: int) -> int:
+        """Where the record of a step begins in its file."""
+        return self._entries[step].offset
+
+    def touches(self) -> tuple[FileTouch, ...]:
+        """Oldest first."""
+        found: list[FileTouch] = []
+        entries = sorted(self._entries.items(), key=_first)
+        for at, (step, entry) in enumerate(entries):
+            if not entry.touches:
+                continue
+            # A call takes effect later than it is made (a person may have to allow it), but before the model goes on.
+            # A request that follows says nothing: days may lie before it.
+            known = [entry, *(each for _, each in entries[at + 1 : at + 2] if each.role == "assistant")]
+            times = [time_s for each in known if (time_s := records.time_of(each.created_at)) is not None]
+            for kind, path in entry.touches:
+                found.append(FileTouch(path, step, len(found), kind, max(times, default=None)))
+        return tuple(found)
+
+    def _count(self, entry: _Entry, sign: int) -> None:
+        if entry.role == "assistant" and entry.text:
+            self._counted += sign * min(len(entry.text), ENTRY_CHARS)
+            self._held += sign * len(entry.text)
+
+    def _prune(self) -> None:
+        while len(self._texts) > 1:
+            step, name = self._texts[0]
+            oldest = self._entries.get(step)
+            if oldest is not None and id(oldest) == name and oldest.text:
+                spared = self._counted - min(len(oldest.text), ENTRY_CHARS)
+                if spared < TEXT_CHARS and self._held <= HELD_CHARS:
+                    return
+                self._count(oldest, -1)
+                oldest.text = None
+            heapq.heappop(self._texts)
+
+
+def _first(pair: tuple[int, _Entry]) -> int:
+    return pair[0]
+
+
+def _collect(kept: _Kept, path: str, segment: int, last: int | None) -> int:
+    """Takes the turns of one file up to a step; gives the number of damaged lines."""
+    with layout.opened(path) as whole:
+        lossy = _is_cut(path)
+        found = scan.iter_steps(whole, types=_TURNS, steps=(None, last))
+        for record in found:
+            if record.index is not None:
+                kept.put(record.index, _entry(record, segment, lossy=lossy))
+        return found.damaged
+
+
+def _entry(record: scan.Step, segment: int, *, lossy: bool) -> _Entry | None:
+    try:
+        members = record.json()
+    except ValueError:
+        return None
+    if record.type == "USER_INPUT":
+        request = "" if record.source == "SYSTEM_SDK" else records.request_of(members.get("content"))
+        return _Entry(segment, "user", request) if request else None
+    text = records.text_of(members.get("content"))
+    calls = records.calls_of(members.get("tool_calls"), lossy=lossy)
+    if not text and not calls:
+        return None
+    touches = tuple((call.kind, path) for call in calls for path in call.paths)
+    return _Entry(
+        segment, "assistant", text, tuple(call.tool for call in calls), touches, record.created_at, record.offset
+    )
+
+
+def _least(step: object, other: int | None) -> int | None:
+    known = [s for s in (step, other) if isinstance(s, int)]
+    return min(known) if known else None
+
+
+def _is_cut(path: str) -> bool:
+    return os.path.basename(path) == layout.CUT
