@@ -1,0 +1,294 @@
+"""Which files may be read, and how: a path from a log is data, never a permission.
+
+Every check that matters is made on the open descriptor, below a folder that was opened first, without following a
+link: nothing can be swapped between the check and the read.  Nothing here blocks: FIFOs, devices and sockets are
+refused at once.  Where the platform has no `dir_fd` (Windows) every file is refused as `unreadable`.
+"""
+
+import errno
+import os
+import stat
+import unicodedata
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+SIZE_MAX_BYTES = 2 * 1024 * 1024
+"""The largest file that is read, inclusive."""
+_SNIFF_BYTES = 8 * 1024
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_EXTENSIONS = _words(
+    "png jpg jpeg gif webp bmp svg ico pdf pptx docx xlsx zip tar gz tgz 7z mp4 mov avi mp3 wav ogg "
+    "so dylib dll exe bin o a pt pth ckpt safetensors onnx npy npz ply db sqlite sqlite3 wal shm pb pyc"
+)
+_PARTS = _words(".system_generated node_modules .git __pycache__")
+_SYSTEM_FOLDERS = ("/proc", "/sys")
+"""Never, even as a workspace."""
+_MEMORY_FOLDER = "/dev/shm"
+"""Not as a file of no workspace."""
+_SECRET_FOLDERS = _words(".ssh .gnupg .aws .azure .kube .password-store keyrings")
+_SECRET_EXTENSIONS = _words("pem key p12 pfx jks keystore ppk kdbx env keychain keychain-db")
+_SECRET_NAMES = _words(
+    ".netrc _netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf .htpasswd .dockercfg .vault-token .boto .s3cfg "
+    ".terraformrc .credentials.json credentials.json credentials credentials.toml oauth_creds.json auth.json "
+    "application_default_credentials.json cookies cookies.txt logins.json wallet.dat shadow gshadow"
+) | {"login data"}
+_SECRET_PLACES = ((".docker", "config.json"), ("gh", "hosts.yml"))
+_KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
+_FILE_FLAGS = _FLAGS | getattr(os, "O_NOFOLLOW", 0)
+# O_PATH: a folder may be passed through without the right to list it.
+_FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A file that was read."""
+
+    text: str
+    """The whole content; bytes that are no UTF-8 are U+FFFD, a byte order mark at the start is dropped."""
+    size: int
+    """Bytes on disk when it was opened."""
+    modified_s: float
+    """Time of its last modification, seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that was not read."""
+
+    reason: str
+    """`relative`, `outside`, `denied`, `folder`, `extension`, `secret`, `gone`, `link`, `special` (no regular file),
+    `empty`, `large`, `binary` or `unreadable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """A folder below which files may be read."""
+
+    names: tuple[str, ...]
+    """The paths it goes by: as given, and with every link resolved."""
+    real: str
+
+
+class Access:
+    """The files that one conversation may bring back."""
+
+    def __init__(self, workspaces: Iterable[str], *, roots: Iterable[str] = (), denied: Iterable[str] = ()) -> None:
+        """`roots`: folders of skills, allowed beside the workspaces.  `denied`: files and folders never read.
+
+        A workspace or root that is relative or `/` counts as none.  Without a workspace any absolute path is looked at,
+        but then no part of it may be a link.
+        """
+        known = [root for root in map(_root, workspaces) if root]
+        self._everywhere = not known
+        known += [root for root in map(_root, roots) if root]
+        # The innermost folder first: what lies below it is all that counts of a path.
+        self._roots = sorted(known, key=lambda root: -max(map(len, root.names)))
+        self._denied = tuple({_fold(name) for path in denied if os.path.isabs(path) for name in _names(path)})
+
+    def read(self, path: str) -> FileText | Refused:
+        """The whole file, or why not.  Never raises for what a path or a file may be."""
+        opened = self._open(path)
+        if isinstance(opened, Refused):
+            return opened
+        try:
+            refused, status = _judge(opened)
+            if refused:
+                return refused
+            content = _read_up_to(opened, SIZE_MAX_BYTES + 1)
+        except OSError:
+            return Refused("unreadable")
+        finally:
+            os.close(opened)
+        if len(content) > SIZE_MAX_BYTES:
+            return Refused("large")  # it grew while it was read
+        if b"\0" in content[:_SNIFF_BYTES]:
+            return Refused("binary")
+        text = content.decode("utf-8", "replace").removeprefix("\ufeff")
+        if not text:
+            return Refused("empty")
+        return FileText(text, status.st_size, status.st_mtime)
+
+    def check(self, path: str) -> Refused | None:
+        """None where `read` would give the file's text; at most its first 8 KiB are read."""
+        opened = self._open(path)
+        if isinstance(opened, Refused):
+            return opened
+        try:
+            refused, _ = _judge(opened)
+            if refused:
+                return refused
+            start = _read_up_to(opened, _SNIFF_BYTES)
+        except OSError:
+            return Refused("unreadable")
+        finally:
+            os.close(opened)
+        if b"\0" in start:
+            return Refused("binary")
+        return Refused("empty") if not start or start == b"\xef\xbb\xbf" else None
+
+    def _open(self, path: str) -> int | Refused:
+        """A descriptor of what the path names, opened beneath its root; the caller closes it."""
+        if not os.path.isabs(path):
+            return Refused("relative")
+        path = normalise(path)
+        root, below = self._place(path)
+        if root is None:
+            return Refused("outside")
+        real = normalise(f"{root}/{below}")
+        refused = self._refused_by_name(path, real, below)
+        if refused is None and root == "/" and _lies_in(_fold(path), _MEMORY_FOLDER):
+            refused = Refused("folder")
+        if refused or not below:
+            return refused or Refused("special")  # the root itself is a folder
+        try:
+            return _open_beneath(_encoded(root), _encoded(below))
+        except (UnicodeEncodeError, ValueError):
+            return Refused("gone")  # no file can have such a name
+        except OSError as error:
+            return Refused(_REASONS.get(error.errno or 0, "unreadable"))
+
+    def _place(self, path: str) -> tuple[str | None, str]:
+        """The folder to open first, and the path below it; None where the path lies in none."""
+        for root in self._roots:
+            for name in root.names:
+                if _lies_in(path, name):
+                    return root.real, path[len(name) + 1 :]
+        return ("/", path[1:]) if self._everywhere else (None, "")
+
+    def _refused_by_name(self, path: str, real: str, below: str) -> Refused | None:
+        spellings = {_fold(path), _fold(real)}
+        if any(_lies_in(each, denied) for each in spellings for denied in self._denied):
+            return Refused("denied")
+        if any(_lies_in(each, system) for each in spellings for system in _SYSTEM_FOLDERS):
+            return Refused("folder")
+        parts = _fold(below).split("/")
+        if _PARTS.intersection(parts) or "tmp" in parts[:-1]:
+            return Refused("folder")
+        if any(_is_secret(each.split("/")) for each in spellings):
+            return Refused("secret")
+        _, dot, extension = parts[-1].rpartition(".")
+        return Refused("extension") if dot and extension in _EXTENSIONS else None
+
+
+def normalise(path: str) -> str:
+    """An absolute path without `.`, `..`, doubled or trailing slashes; by its letters alone, nothing is looked up."""
+    return "/" + os.path.normpath(path).lstrip("/")
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")
+
+
+def _root(path: str) -> _Root | None:
+    names = _names(path) if os.path.isabs(path) else ()
+    return _Root(names, names[-1]) if names and "/" not in names else None
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """A path as it is given, and as it is resolved (last)."""
+    try:
+        real = os.path.realpath(path)
+    except (OSError, ValueError):
+        real = path  # a name that cannot exist: nothing lies below it
+    return (normalise(path), normalise(real))
+
+
+def _fold(path: str) -> str:
+    """A spelling in which names that some file systems take for the same are the same."""
+    return path.lower() if path.isascii() else unicodedata.normalize("NFKC", path).casefold()
+
+
+def _is_secret(parts: list[str]) -> bool:
+    """Environment files, private keys and credential stores."""
+    name = parts[-1]
+    _, dot, extension = name.rpartition(".")
+    return (
+        name.startswith(".env")
+        or name in _SECRET_NAMES
+        or (bool(dot) and extension in _SECRET_EXTENSIONS)
+        or (name.startswith(_KEY_NAMES) and not name.endswith(".pub"))
+        or not _SECRET_FOLDERS.isdisjoint(parts)
+        or tuple(parts[-2:]) in _SECRET_PLACES
+    )
+
+
+def _judge(opened: int) -> tuple[Refused | None, os.stat_result]:
+    """What the descriptor itself says against reading it."""
+    status = os.fstat(opened)
+    if not stat.S_ISREG(status.st_mode):
+        return Refused("special"), status
+    if status.st_size == 0:
+        return Refused("empty"), status
+    return (Refused("large") if status.st_size > SIZE_MAX_BYTES else None), status
+
+
+def _read_up_to(opened: int, size: int) -> bytes:
+    chunks: list[bytes] = []
+    while size > 0 and (chunk := os.read(opened, min(size, 1 << 20))):
+        chunks.append(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
+
+
+_REASONS = {
+    errno.ELOOP: "link",
+    errno.EXDEV: "link",
+    errno.ENOENT: "gone",
+    errno.ENOTDIR: "gone",
+    errno.ENAMETOOLONG: "gone",
+    errno.ENXIO: "special",
+    errno.ENODEV: "special",
+    errno.EISDIR: "special",
+}
+
+
+def _encoded(path: str) -> bytes:
+    encoded = path.encode("utf-8", "surrogateescape")
+    if b"\0" in encoded:
+        raise ValueError("a NUL in a path")
+    return encoded
+
+
+def _open_in_python(root: bytes, below: bytes) -> int:
+    """Opens the file component by component, none of them a link; `OSError(ELOOP)` where one is."""
+    if os.open not in os.supports_dir_fd:
+        raise OSError(errno.ENOTSUP, "no way to open a file beneath a folder")
+    parts = below.split(b"/")
+    folder = os.open(root, _FOLDER_FLAGS)
+    try:
+        for part in parts[:-1]:
+            _refuse_link(folder, part)
+            deeper = os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = deeper
+        _refuse_link(folder, parts[-1])
+        return os.open(parts[-1], _FILE_FLAGS, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _refuse_link(folder: int, name: bytes) -> None:
+    """Only for the right error: O_NOFOLLOW is what keeps a link from being followed."""
+    if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        raise OSError(errno.ELOOP, "a symbolic link")
+
+
+def _opener() -> Callable[[bytes, bytes], int]:
+    """The native one (one system call where the kernel has `openat2`), else its twin."""
+    if os.environ.get("REHYDRATE_PURE") != "1":
+        with suppress(ImportError):
+            from rehydrate._native import open_beneath
+
+            return open_beneath
+    return _open_in_python
+
+
+_open_beneath = _opener()
