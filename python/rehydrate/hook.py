@@ -1,0 +1,102 @@
+"""What a host runs before every model call: `{}` at once when nothing happened, else the invocation is worked out.
+
+Promises: something valid is written to standard output exactly once, nothing else ever is, and the exit status is 0,
+whatever happens.  Until the gate asks for more nothing is imported beyond `sys`, `os` and the native module
+(without it, the pure gate).
+"""
+
+import os
+import sys
+
+NOTHING = b"{}"
+MESSAGES = ("systemMessage", "ephemeralMessage")
+"""How the text may reach the model; the first is the default."""
+
+
+def main(argv: "list[str] | None" = None) -> None:
+    """Answer one invocation and end the process.  `argv` (default: the process's) is `CLIENT [--as KIND]`."""
+    if sys.stdout is None:
+        os._exit(0)  # nobody can be answered, and a file opened later could get the number of standard output
+    reply = Reply()
+    trouble = ""
+    try:
+        try:
+            _answer(sys.argv[1:] if argv is None else argv, reply)
+        except BaseException as error:
+            # By its name: the class may not have been imported yet, and importing it could fail, too.
+            if type(error).__name__ == "StateUnavailable" and reply.is_open:
+                trouble = f"rehydrate: nothing was put back, for nothing can be remembered: {error}\n"
+        reply.send(NOTHING)
+        if trouble and sys.stderr is not None:
+            sys.stderr.write(trouble)
+            sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
+class Reply:
+    """Standard output, which is written at most once."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+
+    def send(self, text: bytes) -> None:
+        """Write all of it and close; nothing when an answer was begun before.  OSError when it cannot be written."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        at = 0
+        while at < len(text):
+            try:
+                at += os.write(1, text[at:])
+            except BlockingIOError:  # a pipe that does not block, and it is full
+                import select
+
+                select.select([], [1], [])
+        os.close(1)
+
+
+def _answer(argv: "list[str]", reply: Reply) -> None:
+    client, message = _arguments(argv)
+    if os.environ.get("REHYDRATE_OFF", "") not in ("", "0"):
+        return
+    nothing, payload = _gate(0)
+    if nothing:
+        return
+    import gc
+
+    from rehydrate.invocation import invoke
+
+    gc.disable()  # the process ends with this answer: looking for cycles among what is kept costs a sixth of its time
+    invoke(client, payload, message=message, reply=reply, environ=os.environ)
+
+
+def _arguments(argv: "list[str]") -> "tuple[str, str]":
+    client, message = "", MESSAGES[0]
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word == "--as" and rest:
+            message = rest.pop(0)
+        elif word.startswith("--as="):
+            message = word[5:]
+        elif not client:
+            client = word
+        else:
+            raise ValueError(f"unknown argument {word!r}")
+    if message not in MESSAGES:
+        raise ValueError(f"--as takes {' or '.join(MESSAGES)}")
+    return client, message
+
+
+def _gate(fd: int) -> "tuple[bool, bytes]":
+    if os.environ.get("REHYDRATE_PURE") != "1":
+        try:
+            from rehydrate._native import gate
+        except ImportError:
+            pass
+        else:
+            return gate(fd)
+    from rehydrate.gate import gate as twin
+
+    return twin(fd)

@@ -1,0 +1,217 @@
+"""One invocation of the hook that the gate could not answer: what is new in the log, and is it delivered?
+
+Promises: at most one delivery for each boundary; one that was decided but not surely sent comes again, once; the reply
+is sent only after the decision is on disk, and the decision is confirmed only after the reply was sent.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from rehydrate.clients import module
+from rehydrate.conversation import Boundary, Lineage
+from rehydrate.scan import Tail, iter_records, scan_tail
+from rehydrate.serve import Served, serve
+from rehydrate.settings import read_settings
+from rehydrate.state import Busy, Delivery, Done, Spot, State, StateUnavailable, Store, locked, spot_for
+
+CURSOR_STEP_BYTES = 1 << 20
+"""New bytes after which the cursor alone is worth a write."""
+FIRST_SIGHT_STEPS = 8
+"""A conversation seen for the first time is rehydrated only when its boundary is at most so many steps old."""
+TRIES = 2
+"""How often one delivery is sent when nothing shows that it arrived."""
+
+
+class Reply(Protocol):
+    """Where the answer goes."""
+
+    def send(self, text: bytes) -> None:
+        """Write the whole answer and close; OSError when that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Invocation:
+    client: str
+    place: Any
+    spot: Spot
+    workspaces: tuple[str, ...]
+    message: str
+    reply: Reply
+    environ: Mapping[str, str]
+
+
+def invoke(client: str, payload: bytes, *, message: str, reply: Reply, environ: Mapping[str, str]) -> None:
+    """Work out one invocation and send the delivery, if there is one, through `reply`.
+
+    Sends nothing when there is nothing to deliver.  Raises StateUnavailable when nothing can be remembered and so
+    nothing may be sent; OSError and ValueError as reading the conversation raises them.
+    """
+    contract = module(client, "contract")
+    read = contract.read_payload(payload)
+    place = read and contract.locate(read, environ)
+    if not read or not place or _is_off(read.workspaces):
+        return
+    spot = spot_for(client, place.session, transcript=place.origin, folder=place.folder, environ=environ)
+    try:
+        with locked(spot) as store:
+            try:
+                _work(_Invocation(client, place, spot, read.workspaces, message, reply, environ), store)
+            except Exception as error:
+                _remember(store, spot, error)
+                raise
+    except Busy:
+        return
+
+
+def _remember(store: Store, spot: Spot, error: Exception) -> None:
+    """Keep what went wrong where a person finds it; that this fails, too, is no news."""
+    state = store.state or State(spot.conversation, spot.transcript)
+    what = {"what": f"{type(error).__name__}: {error}"[:500], "time_s": int(time.time())}
+    with suppress(StateUnavailable):
+        store.save(replace(state, error=what), durable=False)
+
+
+def _is_off(workspaces: tuple[str, ...]) -> bool:
+    return any(os.path.isabs(each) and os.path.lexists(os.path.join(each, ".rehydrate-off")) for each in workspaces)
+
+
+def _work(call: _Invocation, store: Store) -> None:
+    state = store.state or State(call.spot.conversation, call.spot.transcript)
+    readable = module(call.client, "layout").readable
+    if call.place.joined and state.cursor is not None and not _is_pending(state):
+        # Joining all of a long transcript before every model call, only to find nothing new in it, costs too much.
+        with readable(call.place, start=state.cursor[1]) as place:
+            tail = scan_tail(place.path, state.cursor)
+        if not (tail.restarted or tail.boundaries):
+            _settle(call, store, state, tail)
+            return
+    with readable(call.place) as place:
+        _settle(replace(call, place=place), store, state, scan_tail(place.path, state.cursor))
+
+
+def _settle(call: _Invocation, store: Store, state: State, tail: Tail) -> None:
+    """Remember what the new bytes hold, and deliver what is due."""
+    before = store.state
+    after = _looked_at(state, tail, call.workspaces)
+    pending = _is_pending(state)
+    if not (pending or tail.boundaries):
+        if _worth_a_write(before, after):
+            store.save(after, durable=False)
+        return
+    boundaries = module(call.client, "transcript").boundaries(call.place)
+    if tail.boundaries and tail.boundaries[-1].offset not in {each.offset for each in boundaries}:
+        return  # the log was changed between the two reads: the next call looks again
+    newest = module(call.client, "transcript").newest(boundaries)
+    after = _pending_settled(call, after, newest)
+    if newest is None or _is_done(after, newest) or not (pending or _is_new(call, state, tail, newest)):
+        store.save(after, durable=after.delivery != state.delivery)
+    elif (_first_sight(before) and _is_old(newest, tail)) or _is_in_the_log(call, newest):
+        store.save(replace(after, done=Done(newest.checkpoint, newest.id)), durable=False)
+    else:
+        _deliver(call, store, after, newest)
+
+
+def _is_pending(state: State) -> bool:
+    return state.delivery is not None and state.delivery.status == "pending"
+
+
+def _looked_at(state: State, tail: Tail, workspaces: tuple[str, ...]) -> State:
+    """The state after the new bytes were read."""
+    last = state.last_checkpoint if not tail.restarted else None
+    if tail.boundaries:
+        mark = tail.boundaries[-1]
+        last = {"step": mark.step, "offset": mark.offset}
+    known = tuple(dict.fromkeys((*state.workspaces, *workspaces)))
+    return replace(state, cursor=tail.cursor, last_checkpoint=last, workspaces=known)
+
+
+def _worth_a_write(before: State | None, after: State) -> bool:
+    """The cursor is a hint: it is written at first sight, after much growth, or when something else changed."""
+    if before is None or before.cursor is None or after.cursor is None:
+        return True
+    grown = after.cursor[1] - before.cursor[1]
+    return not 0 <= grown < CURSOR_STEP_BYTES or replace(after, cursor=before.cursor) != before
+
+
+def _pending_settled(call: _Invocation, state: State, newest: Boundary | None) -> State:
+    """Confirm a pending delivery by its marker, or after its last try; one whose boundary is not the newest is void."""
+    delivery = state.delivery
+    if delivery is None or not _is_pending(state):
+        return state
+    if newest is None or newest.id != delivery.id:
+        return replace(state, delivery=None)
+    if delivery.tries >= TRIES or _is_in_the_log(call, newest):
+        return _sent(state, newest)
+    return state
+
+
+def _is_in_the_log(call: _Invocation, boundary: Boundary) -> bool:
+    found: bool = module(call.client, "transcript").marker_after(call.place.path, boundary)
+    return found
+
+
+def _sent(state: State, boundary: Boundary) -> State:
+    assert state.delivery is not None
+    return replace(state, delivery=replace(state.delivery, status="sent"), done=Done(boundary.checkpoint, boundary.id))
+
+
+def _is_done(state: State, boundary: Boundary) -> bool:
+    done = state.done
+    return done is not None and done.step == boundary.checkpoint and done.id in (None, boundary.id)
+
+
+def _is_new(call: _Invocation, state: State, tail: Tail, boundary: Boundary) -> bool:
+    """Whether the new bytes hold this boundary: not when they only void one behind it, or write the last one again.
+
+    A step that was done is another one when the log was cut meanwhile, or went on from a lower step after a rewind.
+    """
+    if state.cursor is None or tail.restarted:
+        return True
+    if boundary.offset < state.cursor[1]:
+        return False
+    if state.done is None or state.done.step != boundary.checkpoint:
+        return True
+    between = iter_records(call.place.path, ("step_index",), cursor=state.cursor)
+    return any(type(step) is int and step < boundary.checkpoint and at < boundary.offset for step, at, _ in between)
+
+
+def _first_sight(before: State | None) -> bool:
+    """No state, or one that holds nothing but an error."""
+    return before is None or (before.cursor is None and before.done is None and before.delivery is None)
+
+
+def _is_old(boundary: Boundary, tail: Tail) -> bool:
+    return tail.last_step is not None and tail.last_step - boundary.checkpoint > FIRST_SIGHT_STEPS
+
+
+def _deliver(call: _Invocation, store: Store, state: State, boundary: Boundary) -> None:
+    """decided (on disk) -> built and sent -> confirmed (on disk).  A try that fails is a try: none is made for ever."""
+    before = state.delivery
+    tries = before.tries if before is not None and before.id == boundary.id else 0
+    state = replace(state, delivery=Delivery(boundary.checkpoint, boundary.id, "pending", tries + 1))
+    store.save(state, durable=True)
+    served = _build(call, state, boundary)
+    call.reply.send(module(call.client, "contract").reply(served.parts, message=call.message).encode())
+    store.save(replace(_sent(state, boundary), lineage=_as_json(served.lineage)), durable=True)
+
+
+def _build(call: _Invocation, state: State, boundary: Boundary) -> Served:
+    settings, _ = read_settings(call.environ)
+    return serve(
+        call.client,
+        call.place,
+        at=boundary.checkpoint,
+        settings=settings,
+        workspaces=state.workspaces,
+        cached=state.lineage,
+    )
+
+
+def _as_json(lineage: Lineage) -> dict[str, Any]:
+    """As the state keeps it."""
+    rows = [[each.session, each.path, each.min_step, each.max_step] for each in lineage.segments]
+    return {"segments": rows, "complete": lineage.complete, "why": list(lineage.why)}

@@ -1,0 +1,81 @@
+"""From a conversation's place to its delivery: the one way, taken by the hook and by `show` alike.
+
+Nothing is written here and nothing is remembered; same log, same files, same settings give the same bytes.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rehydrate.clients import module
+from rehydrate.conversation import Boundary, Conversation, Lineage
+from rehydrate.files import Access
+from rehydrate.recall import Rehydration, build
+from rehydrate.settings import Settings
+
+END = "end"
+"""For `at`: no boundary, what a compaction now would bring back."""
+MISSING = "An ancestor of this conversation was not found, so what was said before its first step is missing here."
+
+
+class NoSuchBoundary(LookupError):
+    """The conversation has no boundary of that number; the message names those it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A rehydration and all that led to it."""
+
+    boundary: Boundary | None
+    """The one that it is for; None for what a compaction now would bring back."""
+    boundaries: tuple[Boundary, ...]
+    """Every boundary of the transcript in file order, those that do not count included."""
+    lineage: Lineage
+    conversation: Conversation
+    rehydration: Rehydration
+    parts: list[str]
+    """Its text as it is sent, none of them over `settings.part_bytes`."""
+
+
+def serve(
+    client: str,
+    place: Any,
+    *,
+    at: int | str | None = None,
+    settings: Settings,
+    workspaces: tuple[str, ...] = (),
+    cached: Any = None,
+) -> Served:
+    """Rehydrate the conversation at `place` for one boundary.
+
+    `at`: None for the newest boundary that counts (none: as for "end"), a checkpoint number for that boundary whether
+    or not it counts, "end" for what a compaction now would bring back.  `workspaces`: what is known of them beside the
+    client's own files.  `cached`: a lineage found earlier.  Raises NoSuchBoundary, and OSError when the transcript
+    cannot be read.
+    """
+    layout, transcript = module(client, "layout"), module(client, "transcript")
+    survey = transcript.survey(place)
+    boundaries: tuple[Boundary, ...] = survey.boundaries
+    boundary = transcript.newest(boundaries) if at is None else _chosen(boundaries, at)
+    lineage = module(client, "lineage").trace(place, workspaces=workspaces, cached=cached, last_step=survey.last_step)
+    named = layout.workspaces_of(place, [each.session for each in lineage.segments])
+    known = tuple(dict.fromkeys((*workspaces, *named)))
+    conversation = transcript.read(place, lineage.segments, boundary=boundary, workspaces=known)
+    if not lineage.complete:
+        conversation = replace(conversation, notes=(*conversation.notes, MISSING))
+    if boundary is not None:
+        pressure = transcript.pressure(boundaries, boundary=boundary)
+        settings = (settings, settings.halved(), settings.requests_only())[pressure]
+    access = Access(known, roots=layout.skills(place), denied=layout.denied(place))
+    rehydration = build(conversation, settings, access=access)
+    parts = rehydration.parts(settings.part_bytes)
+    return Served(boundary, boundaries, lineage, conversation, rehydration, parts)
+
+
+def _chosen(boundaries: tuple[Boundary, ...], at: int | str) -> Boundary | None:
+    if at == END:
+        return None
+    for boundary in reversed(boundaries):
+        if boundary.checkpoint == at:
+            return boundary
+    numbers = ", ".join(str(each.checkpoint) for each in boundaries) or "none"
+    raise NoSuchBoundary(f"the conversation has no boundary {at}; it has: {numbers}")

@@ -1,0 +1,354 @@
+"""What the hook remembers of one conversation, in a small file beside its transcript.
+
+Promises: a file that is damaged, foreign, linked, copied from another conversation or of a newer version counts as no
+state and is never overwritten in place (it is kept aside); a state is replaced whole or not at all; only its owner can
+read it.  Where the conversation's folder cannot be written, the file lies in the user's state folder instead.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rehydrate.paths import state_folder
+
+VERSION = 2
+NAME = "rehydrate_state.json"
+LOCK_WAIT_S = 0.05
+"""How long a delivery waits for another one of the same conversation."""
+_SIZE_MAX = 1 << 20
+
+
+class StateUnavailable(Exception):
+    """Neither the conversation's folder nor the user's state folder can hold a state; the message says why."""
+
+
+class Busy(Exception):
+    """Another process holds the lock of this conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The last boundary that needs nothing more."""
+
+    step: int
+    id: str | None
+    """None: taken over from the older script, which kept the step only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The last delivery: `pending` from before the reply is printed until standard output was closed, then `sent`."""
+
+    step: int
+    id: str
+    status: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything that is remembered; `cursor` is a hint, all else is exact."""
+
+    conversation: str
+    transcript: str
+    cursor: tuple[int, int, str] | None = None
+    last_checkpoint: dict[str, int | None] | None = None
+    done: Done | None = None
+    delivery: Delivery | None = None
+    workspaces: tuple[str, ...] = ()
+    lineage: Any = None
+    """As the client wrote it; the client judges whether it still holds."""
+    error: dict[str, Any] | None = None
+    """What last went wrong: `what`, a sentence, and `time_s`."""
+    writes: int = 0
+    """How often this state was written: of two files the one written more often is the newer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the state of one conversation may lie, best place first."""
+
+    client: str
+    conversation: str
+    transcript: str
+    files: tuple[str, ...]
+
+
+def spot_for(client: str, conversation: str, *, transcript: str, folder: str, environ: Mapping[str, str]) -> Spot:
+    """The places for a conversation whose transcript lies in `folder`."""
+    files = [os.path.join(folder, NAME)]
+    own = state_folder(environ)
+    if own is not None:
+        digest = hashlib.sha256(os.fsencode(f"{client}\0{transcript}")).hexdigest()[:32]
+        files.append(os.path.join(own, f"{digest}.json"))
+    return Spot(client, conversation, transcript, tuple(files))
+
+
+def load(spot: Spot) -> State | None:
+    """The newest valid state of the conversation; None when there is none."""
+    found = [state for state in (_read(spot, path) for path in spot.files) if state is not None]
+    return max(found, key=lambda state: state.writes, default=None)
+
+
+@contextlib.contextmanager
+def locked(spot: Spot, *, wait_s: float = LOCK_WAIT_S) -> Iterator["Store"]:
+    """Hold the conversation's lock and yield what can read and write its state.
+
+    Raises Busy when another process holds it for longer than `wait_s`, StateUnavailable when no place can be written.
+    """
+    reasons = []
+    for path in spot.files:
+        try:
+            if path != spot.files[0]:
+                _make_private(os.path.dirname(path))
+            lock = _lock(path + ".lock", wait_s)
+        except OSError as error:
+            reasons.append(f"{path}: {error.strerror or error}")
+            continue
+        try:
+            yield Store(spot, path)
+        finally:
+            os.close(lock)
+        return
+    raise StateUnavailable("; ".join(reasons) or "there is no folder for it")
+
+
+class Store:
+    """The state of one conversation while its lock is held."""
+
+    def __init__(self, spot: Spot, path: str) -> None:
+        self._spot = spot
+        self._path = path
+        self.state = load(spot)
+        """As it was read, then as it was last saved; None at first sight."""
+
+    def save(self, state: State, *, durable: bool) -> None:
+        """Replace the state.  `durable` waits for the disk.  StateUnavailable when no place takes it."""
+        state = replace(state, writes=(self.state.writes if self.state else state.writes) + 1)
+        data = _encode(self._spot.client, state)
+        if len(data) > _SIZE_MAX:  # it would count as none; what can be found again is what makes it long
+            data = _encode(self._spot.client, replace(state, workspaces=(), lineage=None, error=None))
+        reasons = []
+        for path in self._spot.files[self._spot.files.index(self._path) :]:
+            try:
+                if path != self._spot.files[0]:
+                    _make_private(os.path.dirname(path))
+                _keep_aside(self._spot, path)
+                _replace(path, data, durable=durable)
+            except OSError as error:
+                reasons.append(f"{path}: {error.strerror or error}")
+                continue
+            self.state = state
+            return
+        raise StateUnavailable("; ".join(reasons))
+
+
+def _read(spot: Spot, path: str) -> State | None:
+    data = _read_bytes(path)
+    if data is None:
+        return None
+    try:
+        raw = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(raw, dict):
+        return None
+    try:
+        if "version" not in raw and ("last_rehydrated_checkpoint" in raw or "fork_ancestors" in raw):
+            return _take_over(spot, raw)
+        return _decode(spot, raw)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _read_bytes(path: str) -> bytes | None:
+    """The file's bytes; None unless it is a regular file of ours that nobody else can write."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    try:
+        about = os.fstat(fd)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > _SIZE_MAX or about.st_nlink != 1:
+            return None
+        if hasattr(os, "geteuid") and (about.st_uid != os.geteuid() or about.st_mode & 0o022):
+            return None
+        with os.fdopen(os.dup(fd), "rb") as file:
+            return file.read(_SIZE_MAX)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _decode(spot: Spot, raw: dict[str, Any]) -> State | None:
+    named = (_whole(raw["version"]), raw["client"], raw["conversation"], raw["transcript"])
+    if named != (VERSION, spot.client, spot.conversation, spot.transcript):
+        return None
+    cursor, done, delivery = raw["cursor"], raw["done"], raw["delivery"]
+    if cursor is not None:
+        version, offset, crc = cursor
+        cursor = (_whole(version), _whole(offset), _text(crc))
+        if version != 1 or offset < 0 or len(crc) != 8 or crc.strip("0123456789abcdef"):
+            return None
+    if done is not None:
+        done = Done(_whole(done["step"]), None if done["id"] is None else _text(done["id"]))
+    if delivery is not None:
+        if delivery["status"] not in ("pending", "sent"):
+            return None
+        tries = _whole(delivery["tries"])
+        delivery = Delivery(_whole(delivery["step"]), _text(delivery["id"]), delivery["status"], tries)
+    return State(
+        spot.conversation,
+        spot.transcript,
+        cursor=cursor,
+        last_checkpoint=raw["last_checkpoint"],
+        done=done,
+        delivery=delivery,
+        workspaces=tuple(_text(each) for each in raw["workspaces"]),
+        lineage=raw["lineage"],
+        error=raw["error"],
+        writes=_whole(raw["writes"]),
+    )
+
+
+def _take_over(spot: Spot, raw: dict[str, Any]) -> State | None:
+    """The state of the older script: its last checkpoint and its ancestors hold, its offset may be of another file."""
+    step = raw.get("last_rehydrated_checkpoint")
+    done = Done(_whole(step), None) if type(step) is int else None
+    return State(spot.conversation, spot.transcript, done=done, lineage=raw.get("fork_ancestors"))
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
+        raise TypeError
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _encode(client: str, state: State) -> bytes:
+    delivery, done = state.delivery, state.done
+    raw = {
+        "version": VERSION,
+        "client": client,
+        "conversation": state.conversation,
+        "transcript": state.transcript,
+        "cursor": state.cursor,
+        "last_checkpoint": state.last_checkpoint,
+        "done": done and {"step": done.step, "id": done.id},
+        "delivery": delivery
+        and {"step": delivery.step, "id": delivery.id, "status": delivery.status, "tries": delivery.tries},
+        "workspaces": state.workspaces,
+        "lineage": state.lineage,
+        "error": state.error,
+        "writes": state.writes,
+    }
+    return (json.dumps(raw) + "\n").encode()
+
+
+def _keep_aside(spot: Spot, path: str) -> None:
+    """Move away what lies at `path` unless it is a state of this conversation that may be replaced."""
+    if not os.path.lexists(path) or _read(spot, path) is not None:
+        return
+    for number in range(100):
+        aside = f"{path}.aside-{number}"
+        if not os.path.lexists(aside):
+            os.rename(path, aside)
+            return
+    os.rename(path, f"{path}.aside-0")
+
+
+def _replace(path: str, data: bytes, *, durable: bool) -> None:
+    temporary = f"{path}.tmp"  # one name, for the lock is held: what a killed process left is replaced
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(temporary)
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        try:
+            os.fchmod(fd, 0o600)  # whatever the umask
+            at = 0
+            while at < len(data):
+                at += os.write(fd, data[at:])
+            if durable:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    if durable:
+        _sync_folder(os.path.dirname(path))
+
+
+def _sync_folder(path: str) -> None:
+    """Make a rename in the folder last; some file systems cannot, and the marker in the log covers those."""
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _make_private(folder: str) -> None:
+    """Make our folder in the user's state folder; OSError when it is a link or another user's."""
+    _make_folders(folder)
+    about = os.lstat(folder)
+    if not stat.S_ISDIR(about.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "not a folder of ours", folder)
+    if hasattr(os, "geteuid"):
+        if about.st_uid != os.geteuid():
+            raise PermissionError(errno.EACCES, "it belongs to another user", folder)
+        if about.st_mode & 0o777 != 0o700:
+            os.chmod(folder, 0o700)
+
+
+def _make_folders(folder: str) -> None:
+    """Make a folder and those that are missing above it, for their owner only (a umask of 0 would let all write)."""
+    if os.path.lexists(folder):
+        return
+    _make_folders(os.path.dirname(folder))
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+
+
+def _lock(path: str, wait_s: float) -> int:
+    """A descriptor that holds the lock until it is closed.  Busy after `wait_s`; OSError when it cannot be made."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    fd = os.open(path, flags, 0o600)
+    try:
+        about = os.fstat(fd)
+        if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
+            raise OSError(errno.EINVAL, "the lock is not a regular file of its own", path)
+        if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
+            raise PermissionError(errno.EACCES, "the lock belongs to another user", path)
+        try:
+            import fcntl
+        except ImportError:  # Windows, where a delivery is protected by its marker in the log only
+            return fd
+        end = time.monotonic() + wait_s
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return fd
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise Busy from None
+                time.sleep(0.002)
+    except BaseException:
+        os.close(fd)
+        raise
