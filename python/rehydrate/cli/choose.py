@@ -1,0 +1,124 @@
+"""Which conversation a person means: by id, by the beginning of one, by path, or the newest of this folder."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from rehydrate import clients, state
+
+_SHOWN = 5
+"""How many conversations an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A conversation and what is remembered of it."""
+
+    client: str
+    place: Any
+    state: state.State | None
+
+    @property
+    def workspaces(self) -> tuple[str, ...]:
+        """The folders that the hook was told of."""
+        return self.state.workspaces if self.state else ()
+
+
+class NotFound(LookupError):
+    """There is no such conversation, or more than one; the message says what to do next."""
+
+
+def choose(named: str | None, *, environ: Mapping[str, str], folder: str | None) -> Chosen:
+    """The conversation called `named` (`ID`, the beginning of one, `client:ID`, or a path), None for the newest of
+    `folder` (None when that is gone).  Raises NotFound.
+    """
+    if named is None:
+        return _newest_of(folder, environ)
+    client, colon, rest = named.partition(":")
+    if colon and client in clients.FOLDERS:
+        return _by_id(rest, (client,), environ)
+    if os.sep in named or (os.path.lexists(named) and not _has_id(named, environ)):
+        return _by_path(named, environ)
+    return _by_id(named, clients.FOLDERS, environ)
+
+
+def _by_path(path: str, environ: Mapping[str, str]) -> Chosen:
+    for client in clients.FOLDERS:
+        place = clients.module(client, "layout").place_of(path)
+        if place is not None:
+            return _chosen(client, place, environ)
+    if not os.path.lexists(path):
+        raise NotFound(f"{path}: there is no such file or folder; give a transcript, its folder or a conversation id")
+    raise NotFound(f"{path}: there is no transcript here; give a transcript, its folder or a conversation id")
+
+
+def _has_id(named: str, environ: Mapping[str, str]) -> bool:
+    return any(clients.module(client, "layout").find(environ, named) for client in clients.FOLDERS)
+
+
+def _by_id(named: str, names: Iterable[str], environ: Mapping[str, str]) -> Chosen:
+    """The conversation with this id, else the only one whose id begins so."""
+    found: list[Chosen] = []
+    for client in names:
+        layout = clients.module(client, "layout")
+        exact = layout.find(environ, named)
+        if exact is not None:
+            return _chosen(client, exact, environ)
+        seen: dict[str, Any] = {}
+        for place in islice(layout.every(environ, prefix=named), 100) if named else ():
+            seen.setdefault(place.session, place)  # of one id under several applications the newest
+        found += [_chosen(client, place, environ) for place in seen.values()]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound(f"there is no conversation {named!r}; give an id, the beginning of one, or a transcript's path")
+    ids = ", ".join(each.place.session for each in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+    raise NotFound(f"several conversations begin with {named!r}: {ids}; give more of the id")
+
+
+def _newest_of(folder: str | None, environ: Mapping[str, str]) -> Chosen:
+    """The newest conversation that worked in the folder, or in one that holds it."""
+    above = {each for path in (folder, os.path.realpath(folder)) for each in _upwards(path)} if folder else set()
+    newest = None
+    for client in clients.FOLDERS:
+        layout = clients.module(client, "layout")
+        rows: dict[str, dict[str, set[str]]] = {}
+        for place in layout.every(environ):
+            newest = newest or f"{client}:{place.session}"
+            if place.app not in rows:
+                rows[place.app] = _workspaces(layout.history(place.app))
+            chosen = _chosen(client, place, environ)
+            worked_in = {*rows[place.app].get(place.session, ()), *chosen.workspaces}
+            if not above.isdisjoint(each.rstrip(os.sep) for each in worked_in):
+                return chosen
+    if newest is None:
+        raise NotFound(
+            "there is no conversation of a supported client here yet; one can be named by its transcript's path"
+        )
+    raise NotFound(
+        "no conversation is known to have worked in this folder; name one by its id or its transcript's path "
+        f"(the newest of all is {newest})"
+    )
+
+
+def _workspaces(rows: Iterable[Any]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row.session and row.workspace:
+            found.setdefault(row.session, set()).add(row.workspace)
+    return found
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """The folder and those above it, but not the root, which is nobody's workspace."""
+    path = os.path.abspath(path)
+    while path != os.path.dirname(path):
+        yield path
+        path = os.path.dirname(path)
+
+
+def _chosen(client: str, place: Any, environ: Mapping[str, str]) -> Chosen:
+    spot = state.spot_for(client, place.session, transcript=place.origin, folder=place.folder, environ=environ)
+    return Chosen(client, place, state.load(spot))

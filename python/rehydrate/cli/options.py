@@ -1,0 +1,55 @@
+"""Options that several commands have, and what holds for the run of any."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import click
+
+from rehydrate.clients import FOLDERS
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+@dataclass
+class Run:
+    """What holds for the whole run of the command line."""
+
+    debug: bool = False
+    """Show tracebacks."""
+
+
+def _set_debug(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        ctx.ensure_object(Run).debug = True
+
+
+def debug(command: Command) -> Command:
+    """`--debug`, which every command has."""
+    return click.option(
+        "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug, help="Show tracebacks."
+    )(command)
+
+
+def as_json(command: Command) -> Command:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")(command)
+
+
+def clients(command: Command) -> Command:
+    """Any number of clients by name."""
+    return click.argument("clients", metavar="[CLIENT]...", nargs=-1, type=click.Choice(list(FOLDERS)))(command)
+
+
+def session(command: Command) -> Command:
+    """A conversation; see `choose`."""
+    return click.argument("session", required=False)(command)
+
+
+def working_folder() -> str | None:
+    """None when it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None

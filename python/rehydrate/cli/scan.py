@@ -1,0 +1,114 @@
+"""`rehydrate scan`: the records of any Antigravity-style JSONL file."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import click
+
+from rehydrate import scan as scanner
+from rehydrate.cli import options, output
+
+_BATCH = 1_000
+
+
+def _types(ctx: click.Context, param: click.Parameter, value: str | None) -> set[str] | None:
+    if value is None:
+        return None
+    names = {name.strip() for name in value.split(",")} - {""}
+    if not names:
+        raise click.BadParameter("give at least one type", ctx, param)
+    return names
+
+
+def _steps(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int | None, int | None] | None:
+    """(first, last), both included; None where the range is open."""
+    if value is None:
+        return None
+    first, dots, last = value.partition("..")
+    try:
+        low = int(first) if first or not dots else None
+        high = (int(last) if last else None) if dots else low
+        if low is not None and high is not None and low > high:
+            raise ValueError
+    except ValueError:
+        message = f"{value!r} is not a range such as 10..20, 10.., ..20 or 10"
+        raise click.BadParameter(message, ctx, param) from None
+    return low, high
+
+
+def _cursor(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int, str] | None:
+    """What `--tail` printed as the cursor."""
+    if value is None:
+        return None
+    try:
+        version, offset, crc = json.loads(value)
+        if version == 1 and type(offset) is int and offset >= 0 and re.fullmatch(r"[0-9a-f]{8}", crc):
+            return 1, offset, crc
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise click.BadParameter('it must look like [1,2048,"0a1b2c3d"], as --tail prints it', ctx, param)
+
+
+@click.command(short_help="The records of a transcript, or where it ends.")
+@click.argument("file", type=click.Path())
+@click.option("--types", metavar="A,B", callback=_types, help="Only records of these types.")
+@click.option(
+    "--steps",
+    metavar="A..B",
+    callback=_steps,
+    help="Only steps in this range, both ends included; either may be left out.",
+)
+@click.option("--cursor", metavar="CURSOR", callback=_cursor, help="Start after this cursor (as --tail prints it).")
+@click.option("--tail", is_flag=True, help="Where the file ends now and which compactions it holds.")
+@options.as_json
+@options.debug
+def scan(file: str, types: Any, steps: Any, cursor: Any, tail: bool, as_json: bool) -> None:
+    """List the records of FILE, or with --tail its boundaries and a cursor for the next read.
+
+    \b
+    Examples:
+      rehydrate scan transcript_full.jsonl --types USER_INPUT,CHECKPOINT
+      rehydrate scan transcript_full.jsonl --steps 10..20 --json
+      rehydrate scan transcript_full.jsonl --tail
+    """
+    if tail and (types or steps):
+        raise click.UsageError("--tail looks at every record: leave --types and --steps out")
+    if tail:
+        _tell_tail(scanner.scan_tail(file, cursor), as_json=as_json)
+        return
+    records = scanner.iter_steps(file, types=types, steps=steps, cursor=cursor)
+    lines = (_as_json if as_json else _as_text)(records)
+    while batch := list(islice(lines, _BATCH)):
+        click.echo("\n".join(batch))
+    if not as_json and records.damaged:
+        where = ", ".join(map(str, records.damaged_offsets))
+        click.echo(f"{records.damaged} damaged lines were passed over, at offsets {where}", err=True)
+
+
+def _as_json(records: Any) -> Iterator[str]:
+    for each in records:
+        yield json.dumps({"step": each.index, "type": each.type, "offset": each.offset, "length": each.length})
+
+
+def _as_text(records: Any) -> Iterator[str]:
+    yield f"{'offset':>12} {'length':>10} {'step':>8}  type"
+    for each in records:
+        step = "-" if each.index is None else each.index
+        yield f"{each.offset:>12} {each.length:>10} {step:>8}  {output.one_line(each.type or '-')}"
+
+
+def _tell_tail(tail: Any, *, as_json: bool) -> None:
+    boundaries = [{"step": each.step, "offset": each.offset, "length": each.length} for each in tail.boundaries]
+    if as_json:
+        told = {"cursor": tail.cursor, "boundaries": boundaries, "last_step": tail.last_step, "lines": tail.lines}
+        click.echo(json.dumps({**told, "damaged": tail.damaged, "restarted": tail.restarted}))
+        return
+    cursor = json.dumps(tail.cursor, separators=(",", ":"))
+    rows = [("lines", tail.lines), ("last step", tail.last_step), ("damaged lines", tail.damaged)]
+    rows += [("cursor", cursor), ("read from the start", "yes" if tail.restarted else "no")]
+    click.echo("\n".join(f"{name:<20} {'-' if value is None else value}" for name, value in rows))
+    for each in boundaries:
+        click.echo(f"boundary at step {each['step']}, offset {each['offset']}, {each['length']} bytes")

@@ -1,0 +1,233 @@
+"""Registration with the Antigravity CLI: our entry in `hooks.json`, put in and taken out; never imported by the hook.
+
+The file maps a hook's name to a hook; a hook's `PreInvocation` is a flat list of handlers.  The CLI drops the whole
+file, without a word, for things it does not like, so a file that it would drop is never written to: the plan is
+`refused`.  Plans change nothing; `hostfile.carry_out` does.
+"""
+
+import contextlib
+import glob
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from rehydrate import hostfile, jsonspans, launch
+from rehydrate.clients.antigravity import layout
+from rehydrate.clients.antigravity.contract import MESSAGES
+from rehydrate.hostfile import Plan
+from rehydrate.state import NAME as STATE_NAME
+
+CLIENT = "antigravity"
+NAME = "rehydrate"
+"""Our hook's name in the file."""
+EVENT = "PreInvocation"
+TIMEOUT_S = 10
+OLDER_SCRIPT = "rehydrate_after_compact.py"
+"""It would deliver too: it has the same state file and the same marker."""
+_DEPTH = 16
+
+
+class Refused(Exception):
+    """The file is left as it is; the message is a sentence that says what to do."""
+
+
+def found(environ: Mapping[str, str]) -> bool:
+    """Whether the client is there."""
+    return os.path.isdir(layout.home(environ))
+
+
+def hooks_file(environ: Mapping[str, str], *, workspace: str | None = None) -> str:
+    """The absolute path of the user's `hooks.json`, or of the workspace's."""
+    if workspace is not None:
+        return os.path.join(os.path.abspath(workspace), ".agents", "hooks.json")
+    return os.path.join(layout.home(environ), "config", "hooks.json")
+
+
+def hook_command(message: str = MESSAGES[0]) -> str:
+    """The command that is registered for this installation; ValueError as `launch.hook_command`.
+
+    `message`: how the text reaches the model, one of MESSAGES, of which the hook takes the first without being told.
+    """
+    return launch.hook_command(CLIENT, () if message == MESSAGES[0] else ("--as", message))
+
+
+def plan_install(file: str, command: str, *, replace: bool = False) -> Plan:
+    """What it takes to have the command in the file.  `replace` takes the older script's handlers out."""
+    before = None
+    try:
+        before = _read(file)
+        action, after = _registered(before, command, replace=replace)
+    except Refused as refused:
+        return Plan(CLIENT, file, "refused", command, str(refused), before, before)
+    return Plan(CLIENT, file, action, command, None, before, after)
+
+
+def plan_uninstall(file: str, environ: Mapping[str, str]) -> Plan:
+    """What it takes to have nothing of ours in the file: as it was before us, else without just our handlers.
+
+    A file that the CLI ignores for what others wrote is no hindrance, as long as it is JSON.
+    """
+    before = None
+    try:
+        before = _read(file)
+        text, hooks = _parsed(before)
+    except Refused as refused:
+        return Plan(CLIENT, file, "refused", None, str(refused), before, before)
+    ours = [each for each in _handlers(hooks) if launch.is_ours(each.command)]
+    if before is None or not ours:
+        return Plan(CLIENT, file, "absent", None, None, before, before)
+    command = ours[0].command
+    known, original = _original(file, before, command, environ)
+    if known:
+        return Plan(CLIENT, file, "removed", command, None, before, original, backs_up=False)
+    for each in reversed(ours):
+        text, hooks = _taken_out(text, each)
+    return Plan(CLIENT, file, "removed", command, None, before, text.encode())
+
+
+def leavings(environ: Mapping[str, str]) -> list[str]:
+    """What the hook left beside the transcripts of all applications."""
+    logs = os.path.join(glob.escape(layout.home(environ)), "*", "brain", "*", *layout.LOGS)
+    found = glob.glob(os.path.join(logs, STATE_NAME)) + glob.glob(os.path.join(logs, STATE_NAME + ".*"))
+    return sorted(path for path in found if os.path.islink(path) or not os.path.isdir(path))
+
+
+class _Handler(NamedTuple):
+    """Anything in one of the file's lists that has a command."""
+
+    path: jsonspans.Path
+    command: str
+    counts: bool
+    """Whether it is a handler of our event that the host runs, or would if it were enabled."""
+
+
+def _read(file: str) -> bytes | None:
+    try:
+        return hostfile.read(file)
+    except ValueError as error:
+        raise Refused(f"{file} cannot be used: {error}; move it away and run this again") from None
+    except OSError as error:
+        raise Refused(f"{file} cannot be read: {error.strerror}; see to its rights and run this again") from None
+
+
+def _parsed(data: bytes | None) -> tuple[str, dict[str, Any]]:
+    """The file's text and members.  Refused when it is no JSON object that can be edited."""
+    if data is None or not data.strip():
+        return "{}\n", {}
+    try:
+        text, hooks = jsonspans.parse(data)
+    except ValueError as error:
+        raise _ignored(str(error)) from None
+    if not isinstance(hooks, dict):
+        raise _ignored("it is not an object of hooks")
+    return text, hooks
+
+
+def _check(hooks: dict[str, Any]) -> None:
+    """Refused when the CLI would drop the file for something in it."""
+    for name, hook in hooks.items():
+        if not isinstance(hook, dict):
+            raise _ignored(f"its member {name[:60]!r} is not a hook (an object)")
+        for path, each in _objects(hook, (name,)):
+            timeout = each.get("timeout") if isinstance(path[-1], int) else None
+            if timeout is not None and (type(timeout) is not int or not -(2**63) <= timeout < 2**63):
+                raise _ignored(f"a timeout in its hook {name[:60]!r} is not a whole number of seconds")
+
+
+def _ignored(why: str) -> Refused:
+    return Refused(f"the CLI ignores this file as a whole: {why}; correct that and run this again")
+
+
+def _objects(value: Any, path: jsonspans.Path) -> Iterator[tuple[jsonspans.Path, dict[str, Any]]]:
+    """Every object at or below the value, with its path, in file order; no handler lies as deep as this goes."""
+    if len(path) > _DEPTH:
+        return
+    if isinstance(value, dict):
+        yield path, value
+        for key, each in value.items():
+            yield from _objects(each, (*path, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _objects(each, (*path, index))
+
+
+def _handlers(hooks: Any) -> list[_Handler]:
+    """In file order."""
+    return [
+        _Handler(path, each["command"], len(path) == 3 and path[1] == EVENT and isinstance(path[2], int))
+        for path, each in _objects(hooks, ())
+        if path and isinstance(path[-1], int) and isinstance(each.get("command"), str)
+    ]
+
+
+def _registered(data: bytes | None, command: str, *, replace: bool) -> tuple[str, bytes]:
+    """The action, and the file's bytes with the command in them."""
+    text, hooks = _parsed(data)
+    _check(hooks)
+    older = [each for each in _handlers(hooks) if OLDER_SCRIPT in each.command]
+    if older and not replace:
+        names = ", ".join(sorted({repr(str(each.path[0])) for each in older}))
+        raise Refused(
+            f"the hook {names} in this file runs {OLDER_SCRIPT}, which would put the history back a second time; "
+            "run this again with --replace to take it out (a backup is kept)"
+        )
+    for each in reversed(older):
+        text, hooks = _taken_out(text, each)
+    action, text = _with_ours(text, hooks, command)
+    if action == "present":
+        return ("updated", text.encode()) if older else ("present", data or b"")
+    return action, text.encode()
+
+
+def _with_ours(text: str, hooks: dict[str, Any], command: str) -> tuple[str, str]:
+    ours = [each for each in _handlers(hooks) if each.counts and launch.is_ours(each.command)]
+    ours = [each for each in ours if each.path[0] == NAME or hooks[str(each.path[0])].get("enabled") is not False]
+    ours.sort(key=lambda each: each.command != command)
+    if ours:
+        changed = _switched_on(text, ours[0], command)
+        return ("present" if changed == text else "updated"), changed
+    hook = {"enabled": True, EVENT: [{"type": "command", "command": command, "timeout": TIMEOUT_S}]}
+    if NAME not in hooks:
+        return "added", jsonspans.with_member(text, NAME, hook)
+    if hooks[NAME].get(EVENT) or not hooks[NAME].keys() <= hook.keys():
+        raise Refused(f"another hook in this file is named {NAME!r}; rename it and run this again")
+    return "added", jsonspans.with_value(text, (NAME,), hook)  # what is left of one whose handler was taken out
+
+
+def _switched_on(text: str, handler: _Handler, command: str) -> str:
+    """The text with the handler's command as given and nothing of it disabled."""
+    if handler.command != command:
+        text = jsonspans.with_value(text, (*handler.path, "command"), command)
+    for path in ((*handler.path, "enabled"), (handler.path[0], "enabled")):
+        with contextlib.suppress(KeyError):
+            span = jsonspans.locate(text, path)
+            if text[span.value : span.end] == "false":
+                text = jsonspans.with_value(text, path, True)
+    return text
+
+
+def _taken_out(text: str, handler: _Handler) -> tuple[str, dict[str, Any]]:
+    """The text without the handler, and without its hook when that has no other handler."""
+    text = jsonspans.without(text, handler.path)
+    name = handler.path[0]
+    _, hooks = jsonspans.parse(text.encode())
+    if not _handlers(hooks[name]):
+        text = jsonspans.without(text, (name,))
+        del hooks[name]
+    return text, hooks
+
+
+def _original(file: str, data: bytes, command: str, environ: Mapping[str, str]) -> tuple[bool, bytes | None]:
+    """(True, what stood there before us) when nobody else has changed the file since; by the ledger, else by trial."""
+    known, original = hostfile.restored(file, data, environ)
+    if known:
+        return known, original
+    others = False
+    for backup in hostfile.backups(file):
+        with contextlib.suppress(Refused):
+            before = _read(backup)
+            action, after = _registered(before, command, replace=True)
+            if (action, after) == ("added", data):
+                return True, before
+            others = others or action == "added"  # else we were in it
+    return not others and _registered(None, command, replace=False)[1] == data, None

@@ -1,0 +1,90 @@
+"""The command by which a host starts our hook, and whether this installation may be named in one."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from rehydrate.paths import home_folder
+
+_OURS = re.compile(
+    r"""(\bfrom[ ]rehydrate\.hook[ ]import[ ]main;[ ]main\(\)['"]
+      | (^|[\s'"/\\])(-m[ ]rehydrate\.hook | rehydrate-hook(\.exe)?['"]? | rehydrate(\.exe)?['"]?[ ]hook)
+    )[ ]+[a-z]""",
+    re.VERBOSE,
+)
+_UV_FOLDER = re.compile(r"(archive|builds|environments)-v\d+")
+
+
+def hook_command(client: str, options: tuple[str, ...] = ()) -> str:
+    """A shell command that runs this installation's hook for the client, whatever the folder and the environment.
+
+    The interpreter runs isolated and without site packages (`-I -S`: many `.pth` files cost more than the hook), with
+    UTF-8 paths whatever the locale (`-X utf8`); the package's own folder is all that is added to its path.  When the
+    installation is gone the answer is `{}`.  ValueError, a clause, when a path on the way cannot be written into a
+    host's configuration.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if not sys.executable:
+        raise ValueError("the path of the Python interpreter is not known")
+    for path in (sys.executable, package):
+        if re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", path):  # a surrogate: the path is not UTF-8
+            raise ValueError(f"the path {path!r} holds characters that a configuration file cannot")
+    code = (
+        f"import sys; sys.path.append({json.dumps(package, ensure_ascii=False)}); "
+        "from rehydrate.hook import main; main()"
+    )
+    words = [os.path.abspath(sys.executable), "-I", "-S", "-X", "utf8", "-c", code, client, *options]
+    if os.name == "nt":
+        return subprocess.list2cmdline(words) + " || echo {}"
+    return shlex.join(words) + " || echo '{}'"
+
+
+def is_ours(command: str) -> bool:
+    """Whether a registered command starts our hook, of this installation or another."""
+    return _OURS.search(command) is not None
+
+
+def throw_away(environ: Mapping[str, str], prefix: str = sys.prefix) -> str | None:
+    """The environment's folder when it is one that `uvx` or `pipx run` made and will clear away; else None."""
+    for path in dict.fromkeys((os.path.abspath(prefix), os.path.realpath(prefix))):
+        if _in_uv_cache(path, environ) or _in_pipx_cache(path, environ):
+            return path
+    return None
+
+
+def _in_uv_cache(path: str, environ: Mapping[str, str]) -> bool:
+    """Below `archive-v0` or the like of uv's cache, which is known by its place or by the tag that uv puts there."""
+    known = {os.path.join(each, "uv") for each in _cache_folders(environ)} | {environ.get("UV_CACHE_DIR") or ""}
+    known |= {os.path.realpath(each) for each in known if each}
+    parts = path.split(os.sep)
+    for at, part in enumerate(parts):
+        if _UV_FOLDER.fullmatch(part):
+            cache = os.sep.join(parts[:at])
+            if cache in known or os.path.isfile(os.path.join(cache, "CACHEDIR.TAG")):
+                return True
+    return False
+
+
+def _in_pipx_cache(path: str, environ: Mapping[str, str]) -> bool:
+    """Below pipx's cache, new place or old; pipx's `venvs` are what people keep."""
+    home = home_folder(environ) or os.sep
+    homes = [os.path.join(home, *each) for each in ((".local", "pipx"), (".local", "share", "pipx"))]
+    homes += [environ["PIPX_HOME"]] if environ.get("PIPX_HOME") else []
+    caches = [os.path.join(each, ".cache") for each in homes]
+    caches += [os.path.join(each, "pipx") for each in _cache_folders(environ)]
+    for cache in caches:
+        for folder in (os.path.abspath(cache), os.path.realpath(cache)):
+            below = path[len(folder) + 1 :] if path.startswith(folder + os.sep) else ""
+            if below and below.split(os.sep)[0] != "venvs":
+                return True
+    return False
+
+
+def _cache_folders(environ: Mapping[str, str]) -> list[str]:
+    home = home_folder(environ) or os.sep
+    folders = [os.path.join(home, ".cache"), os.path.join(home, "Library", "Caches")]
+    return folders + [environ[each] for each in ("XDG_CACHE_HOME", "LOCALAPPDATA") if environ.get(each)]

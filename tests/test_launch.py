@@ -1,0 +1,101 @@
+"""The registered command, run as a host runs it, and the environments that none may name."""
+
+import os
+import subprocess
+
+import pytest
+
+from rehydrate import launch
+
+
+class TestCommand:
+    def run(self, command, cwd, **environ):
+        environ = {"PATH": os.environ["PATH"], **environ}
+        return subprocess.run(
+            ["sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=environ, timeout=20
+        )
+
+    def test_it_answers_from_any_folder(self, tmp_path):
+        (tmp_path / "json.py").write_text("raise SystemExit(3)")
+        (tmp_path / "rehydrate.py").write_text("raise SystemExit(3)")
+        done = self.run(launch.hook_command("antigravity"), tmp_path, PYTHONPATH=str(tmp_path))
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"{}", b"")
+
+    def test_it_answers_when_the_installation_is_gone(self, tmp_path):
+        command = launch.hook_command("antigravity").replace("python", "nothing-here")
+        done = self.run(command, tmp_path)
+        assert (done.returncode, done.stdout.strip()) == (0, b"{}")
+
+    def test_a_folder_with_blanks_and_quotes(self, tmp_path, monkeypatch):
+        folder = tmp_path / 'it\'s "a" $HOME `x` \\ Grüße'
+        (folder / "rehydrate").mkdir(parents=True)
+        (folder / "rehydrate" / "__init__.py").touch()
+        (folder / "rehydrate" / "hook.py").write_text("import sys\ndef main(): print(sys.argv[1:], end='')")
+        monkeypatch.setattr(launch, "__file__", str(folder / "rehydrate" / "launch.py"))
+        done = self.run(launch.hook_command("antigravity", ("--as", "ephemeralMessage")), tmp_path)
+        assert done.stdout == b"['antigravity', '--as', 'ephemeralMessage']", done.stderr
+
+    def test_every_command_of_ours_is_recognised(self):
+        assert launch.is_ours(launch.hook_command("antigravity"))
+        assert launch.is_ours("'/opt/a b/rehydrate' hook antigravity || echo '{}'")
+        assert launch.is_ours("/opt/rehydrate-hook antigravity")
+        assert not launch.is_ours("python3 /home/user/rehydrate_after_compact.py")
+        assert not launch.is_ours("rehydrate-hooks-of-others")
+
+    def test_a_path_that_is_not_text_is_refused(self, monkeypatch):
+        monkeypatch.setattr(launch, "__file__", "/opt/\udcff/rehydrate/launch.py")
+        with pytest.raises(ValueError, match="characters"):
+            launch.hook_command("antigravity")
+
+
+class TestThrowAway:
+    @pytest.fixture
+    def home(self, tmp_path):
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        "prefix",
+        [
+            ".cache/uv/archive-v0/x1Y2",
+            ".cache/uv/environments-v2/tool-abc",
+            ".cache/uv/builds-v0/.tmp1",
+            ".cache/pipx/0123456789abcde",
+            "Library/Caches/pipx/0123456789abcde",
+            ".local/pipx/.cache/0123456789abcde",
+            ".local/share/pipx/.cache/0123456789abcde",
+        ],
+    )
+    def test_caches_of_uv_and_pipx(self, home, prefix):
+        assert launch.throw_away({"HOME": str(home)}, str(home / prefix)) == str(home / prefix)
+
+    @pytest.mark.parametrize(
+        "prefix",
+        [
+            ".local/share/uv/tools/rehydrate",
+            ".local/pipx/venvs/rehydrate",
+            ".local/share/pipx/venvs/rehydrate",
+            ".cache/venvs/rehydrate",
+            ".cache/pipx/venvs/rehydrate",
+            "project/.cache/archive-v0/venv",
+            "project/.venv",
+        ],
+    )
+    def test_places_to_stay(self, home, prefix):
+        assert launch.throw_away({"HOME": str(home)}, str(home / prefix)) is None
+
+    def test_folders_named_in_the_environment(self, home):
+        environ = {"HOME": str(home), "UV_CACHE_DIR": str(home / "u"), "PIPX_HOME": str(home / "p")}
+        assert launch.throw_away(environ, str(home / "u" / "archive-v0" / "x"))
+        assert launch.throw_away(environ, str(home / "p" / ".cache" / "x"))
+        assert not launch.throw_away(environ, str(home / "p" / "venvs" / "x"))
+
+    def test_a_cache_elsewhere_is_known_by_its_tag(self, home):
+        (home / "elsewhere").mkdir()
+        (home / "elsewhere" / "CACHEDIR.TAG").touch()
+        assert launch.throw_away({"HOME": str(home)}, str(home / "elsewhere" / "archive-v0" / "x"))
+
+    def test_an_environment_reached_by_a_link(self, home):
+        real = home / ".cache" / "uv" / "archive-v0" / "x"
+        real.mkdir(parents=True)
+        (home / "link").symlink_to(real)
+        assert launch.throw_away({"HOME": str(home)}, str(home / "link")) == str(real)
