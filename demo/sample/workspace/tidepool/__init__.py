@@ -1,0 +1,3 @@
+"""Tides for small harbours, offline."""
+
+__version__ = "0.1.0"
