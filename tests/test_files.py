@@ -253,6 +253,68 @@ def test_denied_files_and_folders(ws: Path) -> None:
         assert text(access, ws / "logs2.txt") == "c"
 
 
+@pytest.mark.parametrize("pattern", ["*.sql", "DUMP.*", "dump.sq?", "[cd]ump.sql", "*", "data", "D*A"])
+def test_a_denied_name_is_one_of_any_part_whatever_its_case(ws: Path, pattern: str) -> None:
+    (ws / "Data").mkdir()
+    (ws / "Data" / "dump.SQL").write_text("x")
+    for access in (Access((str(ws),), denied=(pattern,)), Access((), roots=(str(ws),), denied=("other", pattern))):
+        assert reason(access, ws / "Data" / "dump.SQL") == "denied"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["sql", "dump", ".sql", "dump.sql.*", "[!d]ump.sql", "[", "(dump.sql)", "Data/*.sql"]
+)
+def test_a_denied_name_is_the_whole_of_a_part(ws: Path, pattern: str) -> None:
+    (ws / "Data").mkdir()
+    (ws / "Data" / "dump.txt.sql").write_text("x")
+    assert text(Access((str(ws),), denied=(pattern,)), ws / "Data" / "dump.txt.sql") == "x"
+
+
+@pytest.mark.parametrize("name", ["[slug].md", "a\u2100b.md", "\uff0f.md"])
+def test_a_denied_name_is_also_taken_as_it_is_written(ws: Path, name: str) -> None:
+    (ws / name).write_text("x")
+    assert reason(Access((str(ws),), denied=(name,)), ws / name) == "denied"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["{ws}/*", "{ws}/d*/dumps", "{ws}/DATA/*/b.md", "{ws}/data/?umps/", "{link}/*/b.md"]
+)
+def test_a_denied_path_may_be_a_pattern(ws: Path, pattern: str) -> None:
+    (ws.parent / "link").symlink_to(ws)
+    (ws / "data" / "dumps.old" / "dumps").mkdir(parents=True)
+    (ws / "data" / "dumps").mkdir()
+    for folder in (ws / "data" / "dumps", ws / "data" / "dumps.old" / "dumps"):
+        (folder / "b.md").write_text("x")
+    access = Access((str(ws),), denied=(pattern.format(ws=ws, link=ws.parent / "link"),))
+    assert reason(access, ws / "data" / "dumps" / "b.md") == "denied"
+    if "?" not in pattern:
+        assert reason(access, ws / "data" / "dumps.old" / "dumps" / "b.md") == "denied"
+
+
+def test_a_denied_path_with_brackets_is_also_taken_as_it_is_written(ws: Path) -> None:
+    (ws / "[slug]").mkdir()
+    (ws / "[slug]" / "a.md").write_text("x")
+    assert reason(Access((str(ws),), denied=(f"{ws}/[slug]",)), ws / "[slug]" / "a.md") == "denied"
+
+
+@pytest.mark.parametrize("denied", ["\u0399\u0308\u0301.MD", "\u0390.md", "\u1fd3.md"])
+def test_a_denied_name_has_every_spelling_that_unicode_takes_for_the_same(ws: Path, denied: str) -> None:
+    (ws / "\u0390.md").write_text("x")
+    for each in (denied, f"{ws}/{denied}"):
+        assert reason(Access((str(ws),), denied=(each,)), ws / "\u0390.md") == "denied"
+
+
+def test_a_question_mark_is_one_letter_however_the_name_is_composed(ws: Path) -> None:
+    (ws / "caf\u0065\u0301.md").write_text("x")
+    assert reason(Access((str(ws),), denied=("caf?.md",)), ws / "caf\u0065\u0301.md") == "denied"
+
+
+def test_a_denied_name_holds_for_the_folders_above_the_workspace_and_for_what_a_link_to_it_leads_to(ws: Path) -> None:
+    (ws.parent / "link").symlink_to(ws)
+    assert reason(Access((str(ws.parent / "link"),), denied=("WS",)), ws.parent / "link" / "a.txt") == "denied"
+    assert reason(Access((str(ws.parent / "link"),), denied=("link",)), ws.parent / "link" / "a.txt") == "denied"
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission(ws: Path) -> None:
     (ws / "a.txt").chmod(0)

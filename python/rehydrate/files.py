@@ -6,7 +6,9 @@ refused at once.  Where the platform has no `dir_fd` (Windows) every file is ref
 """
 
 import errno
+import fnmatch
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -39,6 +41,7 @@ _SECRET_NAMES = _words(
     "application_default_credentials.json cookies cookies.txt logins.json wallet.dat shadow gshadow"
 ) | {"login data"}
 _SECRET_PLACES = ((".docker", "config.json"), ("gh", "hosts.yml"))
+_WILD = re.compile(r"[*?[]")
 _KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
@@ -81,7 +84,9 @@ class Access:
     """The files that one conversation may bring back."""
 
     def __init__(self, workspaces: Iterable[str], *, roots: Iterable[str] = (), denied: Iterable[str] = ()) -> None:
-        """`roots`: folders of skills, allowed beside the workspaces.  `denied`: files and folders never read.
+        """`roots`: folders allowed beside the workspaces.  `denied`: files and folders never read by their absolute
+        paths; what has no slash is a name, and denies every path that has a part of such a name.  Both may be patterns
+        (`*.sql`, `/srv/*/dumps`), whose `*` stands for slashes, too.
 
         A workspace or root that is relative or `/` counts as none.  Without a workspace any absolute path is looked at,
         but then no part of it may be a link.
@@ -91,7 +96,12 @@ class Access:
         known += [root for root in map(_root, roots) if root]
         # The innermost folder first: what lies below it is all that counts of a path.
         self._roots = sorted(known, key=lambda root: -max(map(len, root.names)))
+        denied = tuple(denied)
         self._denied = tuple({_fold(name) for path in denied if os.path.isabs(path) for name in _names(path)})
+        self._denied_names = {_fold(each) for each in denied if "/" not in each and not os.path.isabs(each)}
+        wild = [each for each in self._denied if _WILD.search(each)]
+        self._denied_like = _one_of((*wild, *(f"{each}/*" for each in wild)))
+        self._denied_names_like = _one_of(self._denied_names)
 
     def read(self, path: str) -> FileText | Refused:
         """The whole file, or why not.  Never raises for what a path or a file may be."""
@@ -167,14 +177,20 @@ class Access:
         spellings = {_fold(path), _fold(real)}
         if any(_lies_in(each, denied) for each in spellings for denied in self._denied):
             return Refused("denied")
+        if any(map(self._denied_like.match, spellings)):
+            return Refused("denied")
+        # Taken apart before it is folded: signs such as U+2100 fold to letters with a slash between them.
+        parts = {_fold(part) for each in (path, real) for part in each.split("/")}
+        if not parts.isdisjoint(self._denied_names) or any(map(self._denied_names_like.match, parts)):
+            return Refused("denied")
         if any(_lies_in(each, system) for each in spellings for system in _SYSTEM_FOLDERS):
             return Refused("folder")
-        parts = _fold(below).split("/")
-        if _PARTS.intersection(parts) or "tmp" in parts[:-1]:
+        inside = _fold(below).split("/")
+        if _PARTS.intersection(inside) or "tmp" in inside[:-1]:
             return Refused("folder")
         if any(_is_secret(each.split("/")) for each in spellings):
             return Refused("secret")
-        _, dot, extension = parts[-1].rpartition(".")
+        _, dot, extension = inside[-1].rpartition(".")
         return Refused("extension") if dot and extension in _EXTENSIONS else None
 
 
@@ -184,7 +200,7 @@ def normalise(path: str) -> str:
 
 
 def _lies_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder + "/")
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _root(path: str) -> _Root | None:
@@ -201,9 +217,17 @@ def _names(path: str) -> tuple[str, ...]:
     return (normalise(path), normalise(real))
 
 
+def _one_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)")
+
+
 def _fold(path: str) -> str:
     """A spelling in which names that some file systems take for the same are the same."""
-    return path.lower() if path.isascii() else unicodedata.normalize("NFKC", path).casefold()
+    if path.isascii():
+        return path.lower()
+    # As Unicode has it for a match without regard to case and compatibility, then composed: `?` is one letter.
+    once = unicodedata.normalize("NFKD", unicodedata.normalize("NFD", path).casefold())
+    return unicodedata.normalize("NFKC", once.casefold())
 
 
 def _is_secret(parts: list[str]) -> bool:

@@ -1,7 +1,8 @@
 """One invocation of the hook that the gate could not answer: what is new in the log, and is it delivered?
 
 Promises: at most one delivery for each boundary; one that was decided but not surely sent comes again, once; the reply
-is sent only after the decision is on disk, and the decision is confirmed only after the reply was sent.
+is sent only after the decision is on disk, and the decision is confirmed only after the reply was sent.  Work that
+takes longer than the settings allow ends with nothing sent; what is being sent is never cut short.
 """
 
 import os
@@ -13,9 +14,10 @@ from typing import Any, Protocol
 
 from rehydrate.clients import module
 from rehydrate.conversation import Boundary, Lineage
+from rehydrate.deadline import Deadline, TooLate
 from rehydrate.scan import Tail, iter_records, scan_tail
-from rehydrate.serve import Served, serve
-from rehydrate.settings import read_settings
+from rehydrate.serve import serve
+from rehydrate.settings import DEADLINE_S, Settings, read_settings
 from rehydrate.state import Busy, Delivery, Done, Spot, State, StateUnavailable, Store, locked, spot_for
 
 CURSOR_STEP_BYTES = 1 << 20
@@ -41,38 +43,47 @@ class _Invocation:
     workspaces: tuple[str, ...]
     message: str
     reply: Reply
-    environ: Mapping[str, str]
+    settings: Settings
+    deadline: Deadline
 
 
 def invoke(client: str, payload: bytes, *, message: str, reply: Reply, environ: Mapping[str, str]) -> None:
     """Work out one invocation and send the delivery, if there is one, through `reply`.
 
-    Sends nothing when there is nothing to deliver.  Raises StateUnavailable when nothing can be remembered and so
-    nothing may be sent; OSError and ValueError as reading the conversation raises them.
+    Sends nothing when there is nothing to deliver or the client is switched off.  Raises StateUnavailable when nothing
+    can be remembered and so nothing may be sent; TooLate; OSError and ValueError as reading the conversation raises
+    them.
     """
     contract = module(client, "contract")
     read = contract.read_payload(payload)
-    place = read and contract.locate(read, environ)
-    if not read or not place or _is_off(read.workspaces):
+    if not read or _is_off(read.workspaces):
         return
-    spot = spot_for(client, place.session, transcript=place.origin, folder=place.folder, environ=environ)
-    try:
-        with locked(spot) as store:
+    with Deadline(DEADLINE_S) as deadline:
+        settings, _ = read_settings(environ)
+        if client in settings.disabled:
+            return
+        deadline.move(settings.deadline_s)
+        place = contract.locate(read, environ)
+        if not place:
+            return
+        spot = spot_for(client, place.session, transcript=place.origin, folder=place.folder, environ=environ)
+        call = _Invocation(client, place, spot, read.workspaces, message, reply, settings, deadline)
+        with suppress(Busy), locked(spot) as store:
             try:
-                _work(_Invocation(client, place, spot, read.workspaces, message, reply, environ), store)
-            except Exception as error:
+                _work(call, store)
+            except (Exception, TooLate) as error:
+                deadline.lift()
                 _remember(store, spot, error)
                 raise
-    except Busy:
-        return
 
 
-def _remember(store: Store, spot: Spot, error: Exception) -> None:
+def _remember(store: Store, spot: Spot, error: Exception | TooLate) -> None:
     """Keep what went wrong where a person finds it; that this fails, too, is no news."""
     state = store.state or State(spot.conversation, spot.transcript)
-    what = {"what": f"{type(error).__name__}: {error}"[:500], "time_s": int(time.time())}
+    what = str(error) if isinstance(error, TooLate) else f"{type(error).__name__}: {error}"
+    kept = {"what": what[:500], "time_s": int(time.time())}
     with suppress(StateUnavailable):
-        store.save(replace(state, error=what), durable=False)
+        store.save(replace(state, error=kept), durable=False)
 
 
 def _is_off(workspaces: tuple[str, ...]) -> bool:
@@ -138,15 +149,18 @@ def _worth_a_write(before: State | None, after: State) -> bool:
 
 
 def _pending_settled(call: _Invocation, state: State, newest: Boundary | None) -> State:
-    """Confirm a pending delivery by its marker, or after its last try; one whose boundary is not the newest is void."""
+    """Confirm a pending delivery by its marker, or after its last try; one whose boundary is not the newest is void.
+
+    The errors of a delivery that arrived are over.
+    """
     delivery = state.delivery
     if delivery is None or not _is_pending(state):
         return state
     if newest is None or newest.id != delivery.id:
         return replace(state, delivery=None)
-    if delivery.tries >= TRIES or _is_in_the_log(call, newest):
+    if delivery.tries >= TRIES:
         return _sent(state, newest)
-    return state
+    return replace(_sent(state, newest), error=None) if _is_in_the_log(call, newest) else state
 
 
 def _is_in_the_log(call: _Invocation, boundary: Boundary) -> bool:
@@ -194,21 +208,18 @@ def _deliver(call: _Invocation, store: Store, state: State, boundary: Boundary) 
     tries = before.tries if before is not None and before.id == boundary.id else 0
     state = replace(state, delivery=Delivery(boundary.checkpoint, boundary.id, "pending", tries + 1))
     store.save(state, durable=True)
-    served = _build(call, state, boundary)
-    call.reply.send(module(call.client, "contract").reply(served.parts, message=call.message).encode())
-    store.save(replace(_sent(state, boundary), lineage=_as_json(served.lineage)), durable=True)
-
-
-def _build(call: _Invocation, state: State, boundary: Boundary) -> Served:
-    settings, _ = read_settings(call.environ)
-    return serve(
+    served = serve(
         call.client,
         call.place,
         at=boundary.checkpoint,
-        settings=settings,
+        settings=call.settings,
         workspaces=state.workspaces,
         cached=state.lineage,
     )
+    answer = module(call.client, "contract").reply(served.parts, message=call.message).encode()
+    call.deadline.lift()
+    call.reply.send(answer)
+    store.save(replace(_sent(state, boundary), lineage=_as_json(served.lineage), error=None), durable=True)
 
 
 def _as_json(lineage: Lineage) -> dict[str, Any]:

@@ -1,8 +1,13 @@
-"""Where rehydrate keeps its own files.  Standard library only: the hook asks for these, too."""
+"""Where rehydrate keeps its own files.  Standard library only: the hook asks for these, too.
+
+On Linux and macOS the folders are those that `platformdirs` gives; a test holds the two equal.
+"""
 
 import os
 import sys
 from collections.abc import Mapping
+
+_NAME = "rehydrate"
 
 
 def home_folder(environ: Mapping[str, str]) -> str | None:
@@ -25,14 +30,30 @@ def state_folder(environ: Mapping[str, str]) -> str | None:
 
     It holds the ledger of registrations, and the states of conversations whose own folder cannot be written.
     """
-    given = environ.get("XDG_STATE_HOME")
+    return _folder(environ, "XDG_STATE_HOME", (".local", "state"))
+
+
+def config_folder(environ: Mapping[str, str]) -> str | None:
+    """Our folder in the user's configuration folder, whether or not it exists; None without a home."""
+    return _folder(environ, "XDG_CONFIG_HOME", (".config",))
+
+
+def settings_file(environ: Mapping[str, str]) -> str | None:
+    """The user's settings file, whether or not it exists; None without a home."""
+    folder = config_folder(environ)
+    return folder and os.path.join(folder, "rehydrate.toml")
+
+
+def _folder(environ: Mapping[str, str], variable: str, below_home: tuple[str, ...]) -> str | None:
+    """Ours in the folder that the variable names, else in the system's own place for such things."""
+    given = environ.get(variable) if os.name != "nt" else None  # Windows knows no such variables
     if given and os.path.isabs(given):
-        return os.path.join(given, "rehydrate")
+        return os.path.join(given, _NAME)
     home = home_folder(environ)
     if home is None:
         return None
     if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Application Support", "rehydrate")
+        return os.path.join(home, "Library", "Application Support", _NAME)
     if os.name == "nt":
-        return os.path.join(environ.get("LOCALAPPDATA") or home, "rehydrate")
-    return os.path.join(home, ".local", "state", "rehydrate")
+        return os.path.join(environ.get("LOCALAPPDATA") or home, _NAME)
+    return os.path.join(home, *below_home, _NAME)

@@ -65,7 +65,11 @@ def serve(
     if boundary is not None:
         pressure = transcript.pressure(boundaries, boundary=boundary)
         settings = (settings, settings.halved(), settings.requests_only())[pressure]
-    access = Access(known, roots=layout.skills(place), denied=layout.denied(place))
+    access = Access(
+        known,
+        roots=(*layout.skills(place), *settings.extra_roots),
+        denied=(*layout.denied(place), *settings.deny),
+    )
     rehydration = build(conversation, settings, access=access)
     parts = rehydration.parts(settings.part_bytes)
     return Served(boundary, boundaries, lineage, conversation, rehydration, parts)

@@ -46,7 +46,7 @@ class Home:
     def __init__(self, folder):
         self.gemini, self.work = Path(folder) / "gemini", Path(folder) / "work"
         self.app = self.gemini / "antigravity-cli"
-        self.work.mkdir(parents=True)
+        self.work.mkdir(parents=True, exist_ok=True)
         self.environ = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),

@@ -34,8 +34,9 @@ class File:
     anything else that is no regular file, without waiting for a writer.
     """
 
+    _fd = -1  # of the class, so that it is there whenever `__init__` is interrupted
+
     def __init__(self, path: "AnyPath") -> None:
-        self._fd = -1
         self._path = path
         name = os.fsdecode(path)  # the same type in an error's `filename`, whatever was given
         try:
