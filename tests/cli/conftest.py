@@ -39,7 +39,7 @@ class Shell:
         self.home, self.cwd = folder / "gemini", folder / "work"
         self.app = self.home / "antigravity-cli"
         self.cwd.mkdir()
-        for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "UV_CACHE_DIR", "PIPX_HOME", "NO_COLOR"):
+        for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "UV_CACHE_DIR", "PIPX_HOME", "NO_COLOR"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("HOME", str(folder))
         monkeypatch.setenv("GEMINI_HOME", str(self.home))

@@ -82,3 +82,18 @@ def test_nothing_is_written(shell, log):
 @pytest.mark.parametrize("steps", ["5..2", "a", "1..b", "1...2", ""])
 def test_a_range_that_is_none_is_wrong_usage(shell, log, steps):
     assert shell.run("scan", log, "--steps", steps).status == 2
+
+
+def test_a_list_that_is_empty_says_so(shell, log):
+    done = shell.run("scan", log, "--types", "NOPE")
+    assert (done.status, len(done.out.splitlines())) == (0, 1)
+    assert "no record is listed" in done.err
+    assert shell.run("scan", log, "--types", "NOPE", "--json").err == ""
+
+
+def test_tail_says_whether_the_cursor_that_was_given_fitted(shell, log):
+    cursor = json.dumps(shell.run("scan", log, "--tail", "--json").json["cursor"])
+    assert "given cursor" not in shell.run("scan", log, "--tail").out
+    assert "fitted" in shell.run("scan", log, "--tail", "--cursor", cursor).out
+    log.write_bytes(record(7, "USER_INPUT"))
+    assert "did not fit" in shell.run("scan", log, "--tail", "--cursor", cursor).out

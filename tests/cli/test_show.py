@@ -1,15 +1,22 @@
 """`show` and `lineage`: the hook's own answer, for people and for programs."""
 
+import ast
+import inspect
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
-from rehydrate import serve
+from rehydrate import files, serve
+from rehydrate.cli import reasons
 from rehydrate.clients import module
 from rehydrate.invocation import invoke
 from rehydrate.settings import Settings
 from tests.process.home import Recorder
+
+MESSAGE = "ephemeralMessage"
 
 
 def record(step, type, content, **more):
@@ -101,16 +108,9 @@ def test_it_is_what_serve_gives(laid_out):
 def test_it_is_what_the_hook_sends(laid_out):
     reply = Recorder()
     payload = json.dumps({"transcriptPath": str(laid_out.transcript(laid_out.C))}).encode()
-    invoke("antigravity", payload, message="ephemeralMessage", reply=reply, environ=os.environ)
+    invoke("antigravity", payload, message=MESSAGE, reply=reply, environ=os.environ)
     (step,) = json.loads(reply.sent[0])["injectSteps"]
     assert laid_out.run("show", laid_out.C, "--text").out == step["ephemeralMessage"]
-
-
-def test_without_a_form_a_summary(laid_out):
-    out = laid_out.run("show").out
-    assert f"antigravity:{laid_out.C}" in out
-    assert "step 42, counts" in out
-    assert "\x1b" not in out
 
 
 def test_part_prints_that_part_alone(laid_out, monkeypatch):
@@ -121,19 +121,168 @@ def test_part_prints_that_part_alone(laid_out, monkeypatch):
     assert beyond.status == 1 and "no part 99" in beyond.err
 
 
-def test_why_names_form_reason_and_refused_files(laid_out):
-    (laid_out.cwd / "tidepool" / "cli.py").unlink()
-    out = laid_out.run("show", "--why").out
-    assert "42: counts: form 2" in out
-    assert "~/work/tidepool/cli.py: gone" in out
+class TestOverview:
+    def test_names_the_conversation_and_how_its_boundary_is_judged(self, laid_out):
+        lines = laid_out.run("show").out.splitlines()
+        assert lines[0].startswith("Step 4, the cache. The key must be the digest")
+        assert lines[1].split() == ["conversation", f"antigravity:{laid_out.C}"]
+        assert lines[2].split() == ["transcript", tilde(laid_out, laid_out.transcript(laid_out.C))]
+        assert lines[3].startswith("modified      2026-03-0")
+        assert lines[4].startswith("boundary      step 42, counts: form 2: its first line begins")
+
+    def test_the_title_is_masked_and_on_one_line(self, shell):
+        secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+        log = write(shell, "c1", record(0, "USER_INPUT", f"\n  Use {secret}\x1b[31m now\nand more"))
+        assert shell.run("show", log).out.splitlines()[0] == "Use [redacted: github token]\\x1b[31m now"
+
+    def test_lineage_is_oldest_first(self, laid_out):
+        out = laid_out.run("show").out
+        assert out.index(laid_out.A) < out.index(laid_out.B) < out.rindex(laid_out.C)
+
+    def test_without_ancestors_it_says_so(self, shell):
+        log = write(shell, "c1", record(0, "USER_INPUT", "Hello."))
+        assert "lineage       no ancestors\n" in shell.run("show", log).out
+
+    def test_sections_have_a_line_each(self, laid_out):
+        told = laid_out.run("show", "--json").json["sections"]
+        lines = [line.split() for line in laid_out.run("show").out.splitlines()]
+        assert ["section", "items", "left", "out", "characters", "budget"] in lines
+        for each in told:
+            count = sum(item["role"] != "fork" for item in each["items"])
+            numbers = [count, each["left_out"], each["used_chars"], each["budget_chars"]]
+            assert [each["name"], *(f"{number:,}" for number in numbers)] in lines
+
+    def test_files_are_named_with_what_is_missing_of_them(self, laid_out, monkeypatch):
+        monkeypatch.setenv("REHYDRATE_SINGLE_FILE_CHARS", "500")
+        told = laid_out.run("show", "--json").json["sections"]
+        out = laid_out.run("show").out
+        for each in told[2]["items"] + told[3]["items"]:
+            cut = f", {each['left_out_chars']:,} characters left out" if each["clipped"] else ""
+            assert f"  {tilde(laid_out, each['path'])}, {each['role']} at step {each['step']}{cut}\n" in out
+
+    def test_files_that_were_not_read_are_counted_by_reason(self, laid_out):
+        (laid_out.cwd / "tidepool" / "cli.py").unlink()
+        (laid_out.cwd / "PLAN.md").write_bytes(b"\0")
+        assert "2 files not read: 1 not text, by its content; 1 no longer there\n" in laid_out.run("show").out
+
+    def test_parts_are_told_with_their_bytes(self, laid_out, monkeypatch):
+        monkeypatch.setenv("REHYDRATE_PART_BYTES", "4000")
+        parts = laid_out.run("show", "--json").json["parts"]
+        sizes = ", ".join(f"{each['bytes']:,}" for each in parts)
+        assert f"in {len(parts)} parts of {sizes} bytes\n" in laid_out.run("show").out
+
+    def test_a_delivery_that_was_sent_is_told(self, laid_out):
+        assert "delivered     nothing that the hook remembers\n" in laid_out.run("show").out
+        payload = json.dumps({"transcriptPath": str(laid_out.transcript(laid_out.C))}).encode()
+        invoke("antigravity", payload, message=MESSAGE, reply=Recorder(), environ=os.environ)
+        assert "delivered     step 42, sent, id " in laid_out.run("show").out
+        assert "; not what is shown here\n" in laid_out.run("show", "--at", "end").out
+
+    def test_the_last_line_says_what_to_do_next(self, laid_out):
+        last = laid_out.run("show").out.splitlines()[-1]
+        assert "--text" in last and "--why" in last
+
+    def test_in_a_pipe_no_line_ends_in_a_blank_and_none_is_wrapped(self, laid_out):
+        lines = laid_out.run("show").out.splitlines()
+        assert all(line == line.rstrip() for line in lines)
+        assert max(map(len, lines)) > 120
 
 
-def test_why_says_what_there_was_no_room_for(laid_out, monkeypatch):
-    monkeypatch.setenv("REHYDRATE_SINGLE_FILE_CHARS", "500")
-    monkeypatch.setenv("REHYDRATE_DIALOGUE_CHARS", "0")
-    out = laid_out.run("show", "--why").out.partition("Left out")[2]
-    assert "dialogue: 24 of its candidates" in out
-    assert "characters of" in out
+class TestWhy:
+    def test_names_form_and_reason_of_every_boundary(self, shell):
+        log = write(
+            shell,
+            "c1",
+            record(0, "USER_INPUT", "Hello."),
+            record(1, "CHECKPOINT", "{{ CHECKPOINT 0 }}"),
+            record(2, "CHECKPOINT", "{{ CHECKPOINT 3 }}"),
+        )
+        told = why(shell, log)["Boundaries"]
+        assert told[0].startswith("step 1 does not count: form 4: {{ CHECKPOINT 0 }}")
+        assert told[1:] == ["step 2 counts: form 3: {{ CHECKPOINT 3 }} (this one is shown)"]
+
+    def test_says_that_budgets_are_halved_and_why(self, shell):
+        log = write(
+            shell,
+            "c1",
+            record(0, "USER_INPUT", "Hello."),
+            *(record(step, "CHECKPOINT", "{{ CHECKPOINT 3 }}") for step in (1, 3, 5)),
+        )
+        assert why(shell, log, "--at", "1")["Budgets"] == ["as the settings have them"]
+        assert why(shell, log, "--at", "3")["Budgets"][0].startswith("halved: this compaction came soon after")
+        (last,) = why(shell, log)["Budgets"]
+        assert "third compaction in a row" in last
+        assert f"budgets       {last}\n" in shell.run("show", log).out
+
+    def test_names_bad_settings_there_alone(self, laid_out, monkeypatch):
+        monkeypatch.setenv("REHYDRATE_FILES_CHARS", "many")
+        done = laid_out.run("show", "--why")
+        assert "REHYDRATE_FILES_CHARS" in done.out and done.err == ""
+
+    def test_says_how_ancestors_were_found_and_that_one_is_missing(self, laid_out):
+        assert laid_out.A in why(laid_out)["Lineage"][1]
+        laid_out.transcript(laid_out.A).unlink()
+        laid_out.transcript(laid_out.A).with_name("transcript.jsonl").unlink()
+        assert why(laid_out)["Lineage"][0] == "an ancestor could not be found"
+
+    def test_says_where_files_may_be_read_and_how_that_is_known(self, laid_out, monkeypatch):
+        assert why(laid_out)["Where files may be read"] == ["~/work, a workspace by the client's history of prompts"]
+        payload = {"transcriptPath": str(laid_out.transcript(laid_out.C)), "workspacePaths": [str(laid_out.cwd)]}
+        invoke("antigravity", json.dumps(payload).encode(), message=MESSAGE, reply=Recorder(), environ=os.environ)
+        assert why(laid_out)["Where files may be read"] == ["~/work, a workspace as the client told the hook"]
+        (laid_out.folder / "more").mkdir()
+        monkeypatch.setenv("REHYDRATE_EXTRA_ROOTS", str(laid_out.folder / "more"))
+        assert "~/more, by the setting extra_roots" in why(laid_out)["Where files may be read"]
+
+    def test_without_a_workspace_it_says_what_may_be_read(self, shell):
+        log = write(shell, "c1", record(0, "USER_INPUT", "Hello."))
+        assert why(shell, log)["Where files may be read"][0].startswith("no workspace is known")
+
+    def test_names_refused_files_with_their_reason(self, laid_out):
+        (laid_out.cwd / "tidepool" / "cli.py").unlink()
+        assert why(laid_out)["Files that were not read"] == ["~/work/tidepool/cli.py: gone: no longer there"]
+
+    def test_says_what_there_was_no_room_for(self, laid_out, monkeypatch):
+        monkeypatch.setenv("REHYDRATE_SINGLE_FILE_CHARS", "500")
+        monkeypatch.setenv("REHYDRATE_DIALOGUE_CHARS", "0")
+        told = why(laid_out)["Left out"]
+        assert "24 of 24 dialogue entries: the budget is 0" in told
+        item = laid_out.run("show", "--json").json["sections"][3]["items"][0]
+        assert f"{item['left_out_chars']} characters of {tilde(laid_out, item['path'])}, in files" in told
+
+    def test_names_damaged_lines(self, laid_out):
+        log = laid_out.transcript(laid_out.C)
+        log.write_bytes(b'{"step_index":25,"type":"USER_INPUT",\n' + log.read_bytes())
+        assert why(laid_out)["Notes"] == ["1 damaged line passed over."]
+
+    def test_every_reason_has_its_words(self):
+        tree = ast.parse(inspect.getsource(files))
+        calls = (
+            each for each in ast.walk(tree) if isinstance(each, ast.Call) and getattr(each.func, "id", "") == "Refused"
+        )
+        named = {each.args[0].value for each in calls if isinstance(each.args[0], ast.Constant)}
+        assert named | set(files._REASONS.values()) | {"unreadable"} == set(reasons.WORDS)
+
+
+def why(shell, *words):
+    """Heading -> the lines below it."""
+    told = {}
+    for block in shell.run("show", *words, "--why").out.split("\n\n"):
+        heading, *lines = block.splitlines()
+        told[heading] = [line.removeprefix("  ") for line in lines]
+    return told
+
+
+def tilde(shell, path):
+    return str(path).replace(str(shell.folder), "~", 1)
+
+
+def test_rich_is_not_imported_for_json(laid_out):
+    code = "import sys; from rehydrate.cli import group; group.run(); sys.exit('rich' in sys.modules)"
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", code, "show", laid_out.C]
+    assert subprocess.run([*command, "--json"], capture_output=True, env=environ).returncode == 0
+    assert subprocess.run(command, capture_output=True, env=environ).returncode == 1  # the question can be answered
 
 
 def test_at_end_is_a_compaction_now(shell):
@@ -180,28 +329,3 @@ def test_nothing_is_written(laid_out, command):
     before = tree()
     assert laid_out.run(*command).status == 0
     assert tree() == before
-
-
-class TestLineage:
-    def test_json_has_these_members_and_the_conversation_last(self, laid_out):
-        told = laid_out.run("lineage", "--json").json
-        assert list(told) == ["version", "client", "session", "segments", "complete", "why"]
-        assert told["complete"] is True
-        assert told["segments"][-1] == {
-            "session": laid_out.C,
-            "path": str(laid_out.transcript(laid_out.C)),
-            "min_step": 25,
-            "max_step": 42,
-        }
-
-    def test_a_missing_ancestor_is_said(self, laid_out):
-        laid_out.transcript(laid_out.A).unlink()
-        laid_out.transcript(laid_out.A).with_name("transcript.jsonl").unlink()
-        told = laid_out.run("lineage", "--json").json
-        assert told["complete"] is False and told["why"]
-        assert "incomplete" in laid_out.run("lineage").out
-
-    def test_text_shortens_paths(self, laid_out):
-        first = laid_out.run("lineage").out.splitlines()[0].split()
-        assert first[:2] == [laid_out.A, "0..11"]
-        assert first[2].startswith("~/gemini/")

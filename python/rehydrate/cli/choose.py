@@ -48,7 +48,7 @@ def _by_path(path: str, environ: Mapping[str, str]) -> Chosen:
     for client in clients.FOLDERS:
         place = clients.module(client, "layout").place_of(path)
         if place is not None:
-            return _chosen(client, place, environ)
+            return remembered(client, place, environ)
     if not os.path.lexists(path):
         raise NotFound(f"{path}: there is no such file or folder; give a transcript, its folder or a conversation id")
     raise NotFound(f"{path}: there is no transcript here; give a transcript, its folder or a conversation id")
@@ -65,15 +65,15 @@ def _by_id(named: str, names: Iterable[str], environ: Mapping[str, str]) -> Chos
         layout = clients.module(client, "layout")
         exact = layout.find(environ, named)
         if exact is not None:
-            return _chosen(client, exact, environ)
+            return remembered(client, exact, environ)
         seen: dict[str, Any] = {}
         for place in islice(layout.every(environ, prefix=named), 100) if named else ():
             seen.setdefault(place.session, place)  # of one id under several applications the newest
-        found += [_chosen(client, place, environ) for place in seen.values()]
+        found += [remembered(client, place, environ) for place in seen.values()]
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NotFound(f"there is no conversation {named!r}; give an id, the beginning of one, or a transcript's path")
+        raise NotFound(f"no conversation {named!r} here; `rehydrate sessions` lists them; or give a transcript's path")
     ids = ", ".join(each.place.session for each in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
     raise NotFound(f"several conversations begin with {named!r}: {ids}; give more of the id")
 
@@ -84,30 +84,31 @@ def _newest_of(folder: str | None, environ: Mapping[str, str]) -> Chosen:
     newest = None
     for client in clients.FOLDERS:
         layout = clients.module(client, "layout")
-        rows: dict[str, dict[str, set[str]]] = {}
+        rows: dict[str, dict[str, list[str]]] = {}
         for place in layout.every(environ):
             newest = newest or f"{client}:{place.session}"
             if place.app not in rows:
-                rows[place.app] = _workspaces(layout.history(place.app))
-            chosen = _chosen(client, place, environ)
+                rows[place.app] = workspaces_in(layout.history(place.app))
+            chosen = remembered(client, place, environ)
             worked_in = {*rows[place.app].get(place.session, ()), *chosen.workspaces}
             if not above.isdisjoint(each.rstrip(os.sep) for each in worked_in):
                 return chosen
     if newest is None:
         raise NotFound(
-            "there is no conversation of a supported client here yet; one can be named by its transcript's path"
+            "there is no conversation of a supported client here yet: have one, or name a transcript by its path"
         )
     raise NotFound(
-        "no conversation is known to have worked in this folder; name one by its id or its transcript's path "
+        "no conversation is known to have worked in this folder; `rehydrate sessions` lists all, name one by its id "
         f"(the newest of all is {newest})"
     )
 
 
-def _workspaces(rows: Iterable[Any]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+def workspaces_in(rows: Iterable[Any]) -> dict[str, list[str]]:
+    """Conversation -> the workspace of each of its rows, in their order."""
+    found: dict[str, list[str]] = {}
     for row in rows:
         if row.session and row.workspace:
-            found.setdefault(row.session, set()).add(row.workspace)
+            found.setdefault(row.session, []).append(row.workspace)
     return found
 
 
@@ -119,6 +120,7 @@ def _upwards(path: str) -> Iterator[str]:
         path = os.path.dirname(path)
 
 
-def _chosen(client: str, place: Any, environ: Mapping[str, str]) -> Chosen:
+def remembered(client: str, place: Any, environ: Mapping[str, str]) -> Chosen:
+    """The conversation at a place, with what is remembered of it."""
     spot = state.spot_for(client, place.session, transcript=place.origin, folder=place.folder, environ=environ)
     return Chosen(client, place, state.load(spot))

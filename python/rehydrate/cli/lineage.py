@@ -1,14 +1,23 @@
 """`rehydrate lineage`: a conversation and its ancestors across `/fork`."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rehydrate import clients
 from rehydrate.cli import options, output
 from rehydrate.cli.choose import choose
-from rehydrate.conversation import Segment
+from rehydrate.cli.progress import progress
+from rehydrate.conversation import Lineage, Segment
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+_MISSING = "incomplete: an ancestor could not be found"
+_BRANCH_COLUMNS, _LABEL_COLUMNS = 4, 28
+"""How far a tree goes to the right with each ancestor, and what has to be left for the last one."""
 
 
 @click.command(short_help="The files a conversation comes from, across /fork.")
@@ -26,8 +35,9 @@ def lineage(session: str | None, as_json: bool) -> None:
       rehydrate lineage
       rehydrate lineage 0184587723 --json
     """
-    chosen = choose(session, environ=os.environ, folder=options.working_folder())
-    traced = clients.module(chosen.client, "lineage").trace(chosen.place, workspaces=chosen.workspaces)
+    with progress("looking for ancestors"):
+        chosen = choose(session, environ=os.environ, folder=options.working_folder())
+        traced: Lineage = clients.module(chosen.client, "lineage").trace(chosen.place, workspaces=chosen.workspaces)
     if as_json:
         output.print_json(
             {
@@ -40,11 +50,8 @@ def lineage(session: str | None, as_json: bool) -> None:
             }
         )
         return
-    click.echo(segments_as_text(traced.segments))
-    if not traced.complete:
-        click.echo("incomplete: an ancestor could not be found")
-    for reason in traced.why:
-        click.echo(f"  {output.one_line(reason)}")
+    reasons = (output.indented(output.one_line(each)) for each in traced.why)
+    output.emit(segments_tree(traced.segments, complete=traced.complete), *reasons)
 
 
 def segments_as_json(segments: tuple[Segment, ...]) -> list[dict[str, Any]]:
@@ -55,10 +62,48 @@ def segments_as_json(segments: tuple[Segment, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def segments_as_text(segments: tuple[Segment, ...]) -> str:
-    """A line each: which steps, of which conversation, in which file."""
-    rows = []
+def segments_tree(segments: tuple[Segment, ...], *, complete: bool = True) -> "RenderableType":
+    """Which steps, of which conversation, in which file, for `output.emit`.
+
+    On a terminal a tree with the oldest ancestor as its root (a list where there is no room for so many branches); in
+    a pipe a line each, oldest first.  A lineage that is not `complete` says so: on a terminal above the oldest, in a
+    pipe below all.
+    """
+    return _tree(segments, complete) if output.is_terminal() else _rows(segments, complete)
+
+
+def _tree(segments: tuple[Segment, ...], complete: bool) -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
+    from rich.tree import Tree
+
+    labels = [] if complete else [Text(_MISSING, style="yellow")]
+    labels += [_label(each, itself=each is segments[-1]) for each in segments]
+    if (output.columns() or 0) - _BRANCH_COLUMNS * len(labels) < _LABEL_COLUMNS:
+        return Group(*labels)
+    root = branch = Tree(labels[0], guide_style="dim")
+    for label in labels[1:]:
+        branch = branch.add(label)
+    return root
+
+
+def _label(segment: Segment, *, itself: bool) -> "Text":
+    from rich.text import Text
+
+    head = (output.one_line(segment.session), "bold") if itself else output.one_line(segment.session)
+    mark = "  (this conversation)" if itself else ""
+    steps = _steps(segment) if segment.min_step is None else f"steps {_steps(segment)}"
+    return Text.assemble(head, f"  {steps}{mark}\n", (output.short(segment.path, os.environ), "dim"))
+
+
+def _rows(segments: tuple[Segment, ...], complete: bool) -> "RenderableType":
+    from rich.console import Group
+
+    rows = output.table("", "", "")
     for each in segments:
-        steps = "no steps" if each.min_step is None else f"{each.min_step}..{each.max_step}"
-        rows.append((output.one_line(each.session), steps, output.short(each.path, os.environ)))
-    return output.table(rows)
+        rows.add_row(output.one_line(each.session), _steps(each), output.short(each.path, os.environ))
+    return rows if complete else Group(rows, _MISSING)
+
+
+def _steps(segment: Segment) -> str:
+    return "no steps" if segment.min_step is None else f"{segment.min_step}..{segment.max_step}"

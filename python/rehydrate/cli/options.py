@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import click
 
+from rehydrate.cli.complete import complete_session
 from rehydrate.clients import FOLDERS
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -44,7 +45,7 @@ def clients(command: Command) -> Command:
 
 def session(command: Command) -> Command:
     """A conversation; see `choose`."""
-    return click.argument("session", required=False)(command)
+    return click.argument("session", required=False, shell_complete=complete_session)(command)
 
 
 def working_folder() -> str | None:

@@ -16,6 +16,12 @@ def found(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in clients.FOLDERS if clients.module(name, "install").found(environ))
 
 
+def searched(environ: Mapping[str, str]) -> str:
+    """Where each supported client would be, for people."""
+    homes = ((name, clients.module(name, "layout").home(environ)) for name in clients.FOLDERS)
+    return "; ".join(f"{name} would be in {output.short(home, environ)}" for name, home in homes)
+
+
 def carry_out(plans: Iterable[hostfile.Plan], *, dry_run: bool, purge: bool = False) -> list[dict[str, Any]]:
     """Carry the plans out (a dry run only looks at them); what was done, as `--json` prints it."""
     told = []

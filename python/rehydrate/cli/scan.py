@@ -1,8 +1,12 @@
 """`rehydrate scan`: the records of any Antigravity-style JSONL file."""
 
 import json
+import os
 import re
-from collections.abc import Iterator
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
 
@@ -10,6 +14,8 @@ import click
 
 from rehydrate import scan as scanner
 from rehydrate.cli import options, output
+from rehydrate.cli.complete import complete_types
+from rehydrate.cli.progress import progress
 
 _BATCH = 1_000
 
@@ -54,7 +60,9 @@ def _cursor(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 
 @click.command(short_help="The records of a transcript, or where it ends.")
 @click.argument("file", type=click.Path())
-@click.option("--types", metavar="A,B", callback=_types, help="Only records of these types.")
+@click.option(
+    "--types", metavar="A,B", callback=_types, shell_complete=complete_types, help="Only records of these types."
+)
 @click.option(
     "--steps",
     metavar="A..B",
@@ -77,15 +85,37 @@ def scan(file: str, types: Any, steps: Any, cursor: Any, tail: bool, as_json: bo
     if tail and (types or steps):
         raise click.UsageError("--tail looks at every record: leave --types and --steps out")
     if tail:
-        _tell_tail(scanner.scan_tail(file, cursor), as_json=as_json)
+        with progress("reading the file"):
+            told = scanner.scan_tail(file, cursor)
+        _tell_tail(told, as_json=as_json, begun_at=cursor)
         return
     records = scanner.iter_steps(file, types=types, steps=steps, cursor=cursor)
-    lines = (_as_json if as_json else _as_text)(records)
-    while batch := list(islice(lines, _BATCH)):
-        click.echo("\n".join(batch))
+    with _progress(file) as advance:
+        lines = (_as_json if as_json else _as_text)(_followed(records, advance))
+        count = 0
+        while batch := list(islice(lines, _BATCH)):
+            click.echo("\n".join(batch))
+            count += len(batch)
+    if not as_json and count == 1:  # the headings
+        click.echo("no record is listed: there is none, or none that fits what was asked for", err=True)
     if not as_json and records.damaged:
         where = ", ".join(map(str, records.damaged_offsets))
         click.echo(f"{records.damaged} damaged lines were passed over, at offsets {where}", err=True)
+
+
+def _progress(file: str) -> AbstractContextManager[Callable[[int], None]]:
+    """Nothing but where the list goes into a file: else it, or what reads it from a pipe, is seen on the terminal."""
+    try:
+        into_file = stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except (AttributeError, OSError, ValueError):  # there is no standard output
+        into_file = False
+    return progress("reading the file", total=os.path.getsize(file)) if into_file else nullcontext(lambda _: None)
+
+
+def _followed(records: Iterable[Any], advance: Callable[[int], None]) -> Iterator[Any]:
+    for each in records:
+        yield each
+        advance(each.offset + each.length)
 
 
 def _as_json(records: Any) -> Iterator[str]:
@@ -100,7 +130,7 @@ def _as_text(records: Any) -> Iterator[str]:
         yield f"{each.offset:>12} {each.length:>10} {step:>8}  {output.one_line(each.type or '-')}"
 
 
-def _tell_tail(tail: Any, *, as_json: bool) -> None:
+def _tell_tail(tail: Any, *, as_json: bool, begun_at: tuple[int, int, str] | None) -> None:
     boundaries = [{"step": each.step, "offset": each.offset, "length": each.length} for each in tail.boundaries]
     if as_json:
         told = {"cursor": tail.cursor, "boundaries": boundaries, "last_step": tail.last_step, "lines": tail.lines}
@@ -108,7 +138,9 @@ def _tell_tail(tail: Any, *, as_json: bool) -> None:
         return
     cursor = json.dumps(tail.cursor, separators=(",", ":"))
     rows = [("lines", tail.lines), ("last step", tail.last_step), ("damaged lines", tail.damaged)]
-    rows += [("cursor", cursor), ("read from the start", "yes" if tail.restarted else "no")]
+    rows.append(("cursor", cursor))
+    if begun_at is not None:
+        rows.append(("given cursor", "did not fit: read from the start" if tail.restarted else "fitted"))
     click.echo("\n".join(f"{name:<20} {'-' if value is None else value}" for name, value in rows))
     for each in boundaries:
         click.echo(f"boundary at step {each['step']}, offset {each['offset']}, {each['length']} bytes")

@@ -8,10 +8,12 @@ import click
 from rehydrate import clients
 from rehydrate.cli import options, output
 from rehydrate.cli.choose import Chosen, choose
-from rehydrate.cli.lineage import segments_as_json, segments_as_text
-from rehydrate.conversation import Boundary
+from rehydrate.cli.lineage import segments_as_json
+from rehydrate.cli.overview import overview
+from rehydrate.cli.progress import progress
+from rehydrate.cli.reasons import why
 from rehydrate.serve import END, Served, serve
-from rehydrate.settings import read_settings
+from rehydrate.settings import Settings, read_settings
 
 
 def _at(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
@@ -46,10 +48,11 @@ def show(session: str | None, at: int | str | None, part: int | None, form: str 
       rehydrate show 0184587723 --text
       rehydrate show --at end --json
     """
-    chosen = choose(session, environ=os.environ, folder=options.working_folder())
-    served, problems = _served(chosen, at)
-    for problem in problems:
-        click.echo(f"Warning: {output.visible(problem)}", err=True)
+    settings, problems = read_settings(os.environ)
+    with progress("reading the transcript"):
+        chosen = choose(session, environ=os.environ, folder=options.working_folder())
+        served = _served(chosen, at, settings)
+    output.warn(problems if form != "why" else ())
     if not served.conversation.turns:
         raise click.ClickException(f"the conversation {output.one_line(chosen.place.session)} holds no message yet")
     if part is not None and part > len(served.parts):
@@ -59,16 +62,14 @@ def show(session: str | None, at: int | str | None, part: int | None, form: str 
     elif form == "text" or (part is not None and form is None):
         output.print_text(served.parts[part - 1] if part is not None else served.rehydration.text)
     elif form == "why":
-        click.echo(_why(served))
+        output.emit(*why(chosen, served, settings, problems))
     else:
-        click.echo(_overview(chosen, served))
+        output.emit(*overview(chosen, served))
 
 
-def _served(chosen: Chosen, at: int | str | None) -> tuple[Served, list[str]]:
-    settings, problems = read_settings(os.environ)
+def _served(chosen: Chosen, at: int | str | None, settings: Settings) -> Served:
     with clients.module(chosen.client, "layout").readable(chosen.place) as place:
-        served = serve(chosen.client, place, at=at, settings=settings, workspaces=chosen.workspaces)
-    return served, problems
+        return serve(chosen.client, place, at=at, settings=settings, workspaces=chosen.workspaces)
 
 
 def _as_json(chosen: Chosen, served: Served, part: int | None) -> dict[str, Any]:
@@ -91,67 +92,3 @@ def _as_json(chosen: Chosen, served: Served, part: int | None) -> dict[str, Any]
         "text": served.rehydration.text,
         "lossy": served.conversation.lossy,
     }
-
-
-def _overview(chosen: Chosen, served: Served) -> str:
-    stats = served.rehydration.stats
-    sections: list[tuple[object, ...]] = [("section", "items", "left out", "characters", "budget")]
-    sections += [
-        (each.name, len(each.items), each.left_out, each.used_chars, each.budget_chars)
-        for each in served.rehydration.sections
-    ]
-    sizes = ", ".join(f"{len(each.encode()):,}" for each in served.parts)
-    parts = "1 part" if len(served.parts) == 1 else f"{len(served.parts)} parts"
-    lines = [
-        f"{output.heading('conversation')}  {chosen.client}:{output.one_line(chosen.place.session)}",
-        f"{output.heading('transcript')}    {output.short(chosen.place.origin, os.environ)}",
-        f"{output.heading('boundary')}      {_boundary(served.boundary)}",
-        "",
-        segments_as_text(served.lineage.segments),
-        "",
-        output.table(sections),
-        "",
-        f"{stats['chars']:,} characters, about {stats['est_tokens']:,} tokens, in {parts} of {sizes} bytes",
-        "The text itself: --text. The reasons: --why.",
-    ]
-    return "\n".join(lines)
-
-
-def _why(served: Served) -> str:
-    lines = [output.heading("Boundaries")]
-    for each in served.boundaries:
-        chosen = "  <- this one" if each == served.boundary else ""
-        counts = "counts" if each.counts else "does not count"
-        lines.append(f"  {each.step}: {counts}: {output.visible(each.why)}{chosen}")
-    if not served.boundaries:
-        lines.append("  none")
-    lines += ["", output.heading("Lineage"), *(f"  {output.visible(each)}" for each in served.lineage.why)]
-    if not served.lineage.why:
-        lines.append("  complete")
-    lines += ["", output.heading("Left out"), *(_left_out(served) or ["  nothing"])]
-    lines += ["", output.heading("Files that were not read")]
-    refused = dict(pair for each in served.rehydration.sections for pair in each.refused)
-    lines += [f"  {output.short(path, os.environ)}: {why}" for path, why in refused.items()] or ["  none"]
-    if served.conversation.notes:
-        lines += ["", output.heading("Notes"), *(f"  {output.visible(each)}" for each in served.conversation.notes)]
-    return "\n".join(lines)
-
-
-def _left_out(served: Served) -> list[str]:
-    """What there was no room for: whole items, and what is missing within others."""
-    lines = []
-    for section in served.rehydration.sections:
-        if section.left_out:
-            lines.append(f"  {section.name}: {section.left_out:,} of its candidates")
-        for each in section.items:
-            if each.left_out_chars:
-                what = output.short(each.path, os.environ) if each.path else f"step {each.step}"
-                lines.append(f"  {section.name}: {each.left_out_chars:,} characters of {what}")
-    return lines
-
-
-def _boundary(boundary: Boundary | None) -> str:
-    if boundary is None:
-        return "none: what a compaction now would bring back"
-    counts = "counts" if boundary.counts else "does not count"
-    return f"step {boundary.step}, {counts}: {output.visible(boundary.why)}"

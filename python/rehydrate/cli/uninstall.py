@@ -10,7 +10,7 @@ import click
 from rehydrate import clients as known
 from rehydrate import hostfile
 from rehydrate.cli import options, output, registration
-from rehydrate.paths import state_folder
+from rehydrate.paths import settings_file, state_folder
 
 _SHOWN = 20
 """How many of the files that are removed besides are listed."""
@@ -22,7 +22,7 @@ _SHOWN = 20
 @click.option(
     "--purge",
     is_flag=True,
-    help="Remove the registrations in other folders, backups, states and all else that rehydrate keeps, too.",
+    help="Remove registrations in other folders, backups, states, settings and all else that rehydrate keeps, too.",
 )
 @options.as_json
 @options.debug
@@ -43,13 +43,17 @@ def uninstall(clients: tuple[str, ...], dry_run: bool, purge: bool, as_json: boo
     own_folder = state_folder(os.environ) if purge and (not clients or set(names) == set(known.FOLDERS)) else None
     if own_folder and os.path.isdir(own_folder) and not os.path.islink(own_folder):
         leavings.append(own_folder)
+    settings = settings_file(os.environ) if own_folder else None
+    if settings and os.path.lexists(settings):
+        leavings.append(settings)
     told = registration.carry_out(plans, dry_run=dry_run, purge=purge)
     status = registration.tell(told, as_json=as_json)
     if not names and not as_json:
-        click.echo("no supported client was found here: nothing to do")
+        click.echo(f"no supported client was found here ({registration.searched(os.environ)}): nothing to do")
     if leavings and status == 0:
         if not dry_run:
             _remove(leavings, own_folder)
+            _remove_folder(settings)
         if not as_json:
             click.echo(_removed(leavings, dry_run=dry_run))
     return status
@@ -84,6 +88,13 @@ def _remove(paths: list[str], own_folder: str | None) -> None:
         else:
             with contextlib.suppress(OSError):  # a backup went with its registration
                 os.unlink(path)
+
+
+def _remove_folder(settings: str | None) -> None:
+    """The folder of the settings, when nothing else is in it."""
+    if settings:
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(settings))
 
 
 def _removed(paths: list[str], *, dry_run: bool) -> str:

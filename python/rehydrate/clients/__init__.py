@@ -1,8 +1,9 @@
 """The coding-agent CLIs that are known: one row each, one folder each.
 
-A client is the modules of its folder (`layout`, `transcript`, `lineage`, `contract`, `install`); they offer the same
-names with the same meaning in every folder.  Nothing is imported before it is asked for: the hook must not pay for a
-client it does not serve, nor for the parts of its own that it does not need.
+A client is the modules of its folder (`layout`, `transcript`, `lineage`, `listing`, `contract`, `install`; for `doctor`
+`registered`, `rehearsal`, `arrival`); they offer the same names with the same meaning in every folder.  Nothing is
+imported before it is asked for: the hook must not pay for a client it does not serve, nor for the parts of its own that
+it does not need.
 """
 
 TYPE_CHECKING = False

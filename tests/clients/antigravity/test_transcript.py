@@ -247,6 +247,16 @@ def head(home, **changed):
     return MARKER_HEAD + "".join(f" | {k}={v}" for k, v in fields.items() if v is not None) + " | part 2/3]"
 
 
+def test_every_part_is_told_with_its_step_and_whether_it_is_whole(home):
+    one, two = (head(home).replace("part 2/3", f"part {k}/2") for k in (1, 2))
+    alone = head(home).replace(" | part 2/3", "")
+    cut = record(9, "SYSTEM_MESSAGE", f"<SYSTEM_MESSAGE>\n{two}\ntext", source="SYSTEM_SDK")
+    path = home.write("one", [*talk(0, 3), checkpoint(4), message(6, one), message(7, two), message(8, alone), cut])
+    (boundary,) = transcript.boundaries(place_of(path))
+    found = [(each.step, each.part, each.is_whole) for each in transcript.markers_after(path, boundary)]
+    assert found == [(6, "1/2", True), (7, "2/2", True), (8, "1/1", True), (9, "2/2", False)]
+
+
 def test_a_marker_in_either_kind_of_message_is_found(home):
     for kind in ("SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE"):
         assert marked(home, user(5, "x"), message(6, head(home) + "\ntext", kind))

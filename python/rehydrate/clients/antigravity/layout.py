@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from typing import BinaryIO
 
 from rehydrate import scan
@@ -24,10 +25,11 @@ CUT = "transcript.jsonl"
 """The copy whose long fields are shortened, and whose tool arguments are JSON-encoded once more."""
 LOGS = (".system_generated", "logs")
 """Where the transcripts are, below a conversation's folder."""
+CHUNKS = ("chunks", "transcript_full")
+"""Where the chunks of the uncut one are, below the transcripts."""
 HISTORY_BYTES = 512 * 1024
 """How much of the end of `history.jsonl` is read."""
 
-_CHUNKS = ("chunks", "transcript_full")
 _PROOF_BYTES = 4_096
 """So many bytes before its offset prove a cursor (see `rehydrate.scan`)."""
 _TIME_LIMIT_S = 253_402_300_800.0  # the year 10000
@@ -55,7 +57,7 @@ class Place:
     @property
     def origin(self) -> str:
         """The path a person is told: never a temporary one."""
-        return os.path.join(self.folder, *_CHUNKS) if self.joined else self.path
+        return os.path.join(self.folder, *CHUNKS) if self.joined else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,11 @@ def home(environ: Mapping[str, str]) -> str:
     if named:
         return os.path.abspath(named)
     return os.path.join(home_folder(environ) or os.sep, ".gemini")
+
+
+def brains(environ: Mapping[str, str]) -> list[str]:
+    """The folder of the conversations of each application, whether or not it exists."""
+    return [os.path.join(home(environ), app, "brain") for app in APPS]
 
 
 def is_id(text: object) -> bool:
@@ -121,7 +128,7 @@ def look(logs: str) -> Look | None:
     the chunks; else the cut file.  None when there is none of them.
     """
     flat = os.path.join(logs, UNCUT)
-    chunks = os.path.join(logs, *_CHUNKS)
+    chunks = os.path.join(logs, *CHUNKS)
     if is_regular(flat):
         seen = _probe(flat)
         if seen is not None and seen.first_step != 0 and _starts_earlier(chunks, than=seen):
@@ -216,7 +223,7 @@ def find(environ: Mapping[str, str], session: str) -> Place | None:
     """The conversation with this id under any of the applications; of several the one written last."""
     if not is_id(session):
         return None
-    named = [logs_of(os.path.join(home(environ), app, "brain"), session) for app in APPS]
+    named = [logs_of(brain, session) for brain in brains(environ)]
     for _, logs in sorted(((written_s(logs), logs) for logs in named), reverse=True):
         found = look(logs)
         if found:
@@ -230,8 +237,7 @@ def every(environ: Mapping[str, str], *, prefix: str = "") -> Iterator[Place]:
     Names and times are read at once, a transcript only when its turn comes.
     """
     seen: list[tuple[float, str]] = []
-    for app in APPS:
-        brain = os.path.join(home(environ), app, "brain")
+    for brain in brains(environ):
         try:
             names = os.listdir(brain)
         except OSError:
@@ -240,7 +246,7 @@ def every(environ: Mapping[str, str], *, prefix: str = "") -> Iterator[Place]:
             if name.startswith(prefix) and is_id(name):
                 logs = logs_of(brain, name)
                 last_s = written_s(logs)
-                if last_s:
+                if last_s > -inf:
                     seen.append((last_s, logs))
     for _, logs in sorted(seen, key=lambda pair: (-pair[0], pair[1])):
         found = look(logs)
@@ -328,9 +334,9 @@ def _starts_earlier(chunks: str, *, than: scan.Probe) -> bool:
 
 
 def written_s(logs: str) -> float:
-    """When the newest transcript of a folder was written; 0 when there is none."""
-    times = [0.0]
-    for name in (UNCUT, CUT, os.path.join(*_CHUNKS)):
+    """When the newest transcript of a folder was written; minus infinity when there is none."""
+    times = [-inf]
+    for name in (UNCUT, CUT, os.path.join(*CHUNKS)):
         try:
             times.append(os.lstat(os.path.join(logs, name)).st_mtime)
         except (OSError, ValueError):

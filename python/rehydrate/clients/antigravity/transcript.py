@@ -9,7 +9,7 @@ import hashlib
 import heapq
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -52,6 +52,17 @@ class Survey:
     """The highest step in the file."""
 
 
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One part of a delivery, as the log holds it."""
+
+    step: int | None
+    part: str
+    """`k/N`."""
+    is_whole: bool
+    """False when the host cut its end off."""
+
+
 def survey(place: layout.Place) -> Survey:
     """Reads a transcript for its boundaries.  Errors of the file system surface as OSError."""
     with layout.readable(place) as place:
@@ -90,15 +101,29 @@ def pressure(judged: Iterable[Boundary], *, boundary: Boundary) -> int:
 
 
 def marker_after(path: str, boundary: Boundary) -> bool:
-    """Whether a part of this boundary's delivery stands in the log behind the boundary.
+    """Whether a part of this boundary's delivery stands in the log behind the boundary."""
+    return next(markers_after(path, boundary), None) is not None
+
+
+def markers_after(path: str, boundary: Boundary) -> Iterator[Marker]:
+    """The parts of this boundary's delivery in the log behind the boundary, in file order.
 
     Only what the host logged as a system or ephemeral message counts: whatever a user or a tool wrote is no delivery.
     """
     start = scan.cursor_at(path, boundary.offset)
     for record in scan.iter_steps(path, types=_DELIVERIES, cursor=start):
-        if record.offset > boundary.offset and _marks(_content(record), boundary):
-            return True
-    return False
+        if record.offset > boundary.offset:
+            content = _content(record)
+            fields = _marks(content, boundary)
+            if fields is not None:
+                part = next((field[5:] for field in fields if field.startswith("part ")), "1/1")
+                is_framed = "<SYSTEM_MESSAGE>\n" in content
+                yield Marker(record.index, part, not is_framed or content.rstrip().endswith("</SYSTEM_MESSAGE>"))
+
+
+def request_in(record: scan.Step) -> str:
+    """What the user asked in a USER_INPUT record; empty when it holds no request, or one that a hook made."""
+    return "" if record.source == "SYSTEM_SDK" else records.request_of(_content(record))
 
 
 def read(
@@ -237,7 +262,8 @@ def _content(record: scan.Step) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _marks(content: str, boundary: Boundary) -> bool:
+def _marks(content: str, boundary: Boundary) -> list[str] | None:
+    """What the marker of this boundary's delivery says, member by member; None when there is none."""
     at = 0
     while at < MARKER_CHARS:
         end = content.find("\n", at)
@@ -246,11 +272,11 @@ def _marks(content: str, boundary: Boundary) -> bool:
             fields = [field.strip() for field in line[len(MARKER_HEAD) :].split("]", 1)[0].split("|")]
             named = [field[3:] for field in fields if field.startswith("id=")]
             if named == [boundary.id] or (not named and f"checkpoint={boundary.checkpoint}" in fields):
-                return True
+                return fields
         if end < 0:
             break
         at = end + 1
-    return False
+    return None
 
 
 # -- the conversation -------------------------------------------------------------------------------------------------
@@ -347,13 +373,13 @@ def _collect(kept: _Kept, path: str, segment: int, last: int | None) -> int:
 
 
 def _entry(record: scan.Step, segment: int, *, lossy: bool) -> _Entry | None:
+    if record.type == "USER_INPUT":
+        request = request_in(record)
+        return _Entry(segment, "user", request) if request else None
     try:
         members = record.json()
     except ValueError:
         return None
-    if record.type == "USER_INPUT":
-        request = "" if record.source == "SYSTEM_SDK" else records.request_of(members.get("content"))
-        return _Entry(segment, "user", request) if request else None
     text = records.text_of(members.get("content"))
     calls = records.calls_of(members.get("tool_calls"), lossy=lossy)
     if not text and not calls:

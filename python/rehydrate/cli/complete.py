@@ -1,0 +1,57 @@
+"""What a shell offers while a command is typed.
+
+It is asked at every press of a key, so nothing slow is done here, and whatever goes wrong offers nothing.  A shell puts
+what is offered on the command line as it is, so only names are offered that mean nothing to a shell.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import click
+from click.shell_completion import CompletionItem
+
+from rehydrate.cli import output
+from rehydrate.cli.choose import workspaces_in
+from rehydrate.clients import FOLDERS, module
+
+OFFERED = 50
+"""Conversations at most, the newest ones."""
+TYPES = ("USER_INPUT", "PLANNER_RESPONSE", "CHECKPOINT", "SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE")
+"""Of records: those that every conversation may have.  The others are named after tools."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+
+
+def complete_session(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Ids, each with when it was written last and where it worked; files where no id begins so."""
+    try:
+        found = list(islice(_sessions(begun), OFFERED))
+    except Exception:  # an error would stand in the middle of what is being typed
+        found = []
+    return found or [CompletionItem(begun, type="file")]
+
+
+def complete_types(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The last of several types with commas between them."""
+    before, comma, last = begun.rpartition(",")
+    named = before.split(",")
+    left = (each for each in TYPES if each.startswith(last.upper()) and each not in named)
+    return [CompletionItem(before + comma + each) for each in left]
+
+
+def _sessions(begun: str) -> Iterator[CompletionItem]:
+    seen: set[str] = set()
+    for client in FOLDERS:
+        layout = module(client, "layout")
+        rows: dict[str | None, dict[str, list[str]]] = {}
+        for place in layout.every(os.environ, prefix=begun):
+            if place.session in seen or not _PLAIN.fullmatch(place.session):
+                continue
+            seen.add(place.session)
+            if place.app not in rows:
+                rows[place.app] = workspaces_in(layout.history(place.app))
+            worked_in = rows[place.app].get(place.session, [""])[-1]
+            told = f"{output.when(layout.written_s(place.folder))} {output.short(worked_in, os.environ)}"
+            yield CompletionItem(place.session, help=told.rstrip())
