@@ -48,6 +48,52 @@ class TestCommand:
             launch.hook_command("antigravity")
 
 
+class TestTakenApart:
+    def test_what_install_writes(self):
+        command = launch.hook_command("antigravity", ("--as", "ephemeralMessage"))
+        found = launch.take_apart(command)
+        assert found == launch.Command.of_this("antigravity", ("--as", "ephemeralMessage"))
+        assert found.text() == command
+        assert " -X utf8 -B -c " in found.text("-B")
+
+    def test_paths_with_blanks_and_quotes(self):
+        made = launch.Command('/it\'s "a"/py', '/x \\ "y" $z `w` {}', "antigravity", ())
+        assert launch.take_apart(made.text()) == made
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            (" || echo '{}'", ""),
+            (" || echo '{}'", " ; x || echo '{}'"),
+            (" || echo '{}'", " || echo '{}' "),
+            ("-I -S", "-I"),
+            ("-I -S", "-I  -S"),
+            ("-X utf8", "-X  utf8"),
+            ("import sys;", "import sys,x;"),
+            ("main()'", "main(); x()'"),
+            ('append("', 'append("x" + "'),
+            (" antigravity", " $(x)"),
+            (" antigravity", " anti*"),
+            ("", "x=1 "),
+            ("/", ""),
+            ("/", "./"),
+        ],
+    )
+    def test_one_other_character_and_it_is_none(self, before, after):
+        command = launch.hook_command("antigravity")
+        assert launch.take_apart(command.replace(before, after, 1)) is None
+
+    @pytest.mark.parametrize("command", ["", " || echo '{}'", "x || echo '{}'", "a 'b || echo '{}'", "\0 || echo '{}'"])
+    def test_anything_else_is_none(self, command):
+        assert launch.take_apart(command) is None
+
+    def test_a_package_that_is_no_text_is_none(self):
+        command = launch.hook_command("antigravity")
+        start, end = command.index('("'), command.index('")')
+        for value in ("1", "[", '["/x"]', "[" * 100_000):
+            assert launch.take_apart(f"{command[: start + 1]}{value}{command[end + 1 :]}") is None
+
+
 class TestThrowAway:
     @pytest.fixture
     def home(self, tmp_path):

@@ -6,10 +6,11 @@ import os
 import stat
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from rehydrate.state import Busy, Delivery, Done, State, StateUnavailable, load, locked, spot_for
+from rehydrate.state import Busy, Delivery, Done, State, StateUnavailable, keeping, load, locked, spot_for
 
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -303,3 +304,84 @@ def test_a_failed_write_leaves_the_old_state_whole(spot, monkeypatch):
         monkeypatch.undo()
     assert load(spot) == saved
     assert not [name for name in os.listdir(os.path.dirname(spot.files[0])) if name.endswith(".tmp")]
+
+
+class TestKeeping:
+    """It foretells where a state goes, and changes nothing."""
+
+    @staticmethod
+    def foretold(spot, tmp_path):
+        before = {each: each.lstat().st_mtime_ns for each in tmp_path.rglob("*")}
+        found = keeping(spot)
+        assert {each: each.lstat().st_mtime_ns for each in tmp_path.rglob("*")} == before
+        try:
+            save(spot, full_state(spot))
+        except StateUnavailable:
+            assert found.path is None
+        else:
+            written = [path for path in spot.files if os.path.isfile(path)]
+            assert [found.path] == written
+        return found
+
+    def test_beside_the_transcript(self, spot, tmp_path):
+        found = self.foretold(spot, tmp_path)
+        assert (found.path, found.hindrances, found.is_odd) == (spot.files[0], (), False)
+
+    def test_over_the_one_that_is_there(self, spot, tmp_path):
+        save(spot, full_state(spot))
+        assert self.foretold(spot, tmp_path).is_odd is False
+
+    def test_something_else_lies_there(self, spot, tmp_path):
+        with open(spot.files[0], "w") as file:
+            file.write("[]")
+        assert self.foretold(spot, tmp_path).is_odd is True
+
+    def test_a_lock_that_is_a_folder(self, spot, tmp_path):
+        os.mkdir(spot.files[0] + ".lock")
+        found = self.foretold(spot, tmp_path)
+        assert found.path == spot.files[1]
+        assert found.hindrances == (f"{spot.files[0]}.lock: Is a directory",)
+
+    def test_a_full_disk(self, spot, monkeypatch):
+        full = os.statvfs(os.path.dirname(spot.files[0]))
+        monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=full.f_blocks, f_bavail=0, f_bfree=0))
+        found = keeping(spot)
+        assert found.path is None
+        assert found.hindrances[0] == f"{os.path.dirname(spot.files[0])}: No space left on device"
+
+    def test_a_lock_that_is_a_link(self, spot, tmp_path):
+        (tmp_path / "elsewhere").touch()
+        os.symlink(tmp_path / "elsewhere", spot.files[0] + ".lock")
+        assert self.foretold(spot, tmp_path).path == spot.files[1]
+
+    def test_a_lock_of_another_name_too(self, spot, tmp_path):
+        (tmp_path / "elsewhere").touch()
+        os.link(tmp_path / "elsewhere", spot.files[0] + ".lock")
+        found = self.foretold(spot, tmp_path)
+        assert "not a regular file of its own" in found.hindrances[0]
+
+    def test_a_folder_where_the_temporary_file_goes(self, spot, tmp_path):
+        os.mkdir(spot.files[0] + ".tmp")
+        assert self.foretold(spot, tmp_path).path == spot.files[1]
+
+    def test_the_transcript_s_folder_is_gone(self, spot, tmp_path):
+        os.rmdir(os.path.dirname(spot.files[0]))
+        assert self.foretold(spot, tmp_path).path == spot.files[1]
+
+    def test_the_user_s_folder_is_a_link(self, spot, tmp_path):
+        os.mkdir(spot.files[0] + ".lock")
+        os.mkdir(tmp_path / "xdg")
+        os.symlink(tmp_path, tmp_path / "xdg" / "rehydrate")
+        found = self.foretold(spot, tmp_path)
+        assert found.path is None and "not a folder of ours" in found.hindrances[1]
+
+    def test_a_file_where_the_user_s_folder_belongs(self, spot, tmp_path):
+        os.mkdir(spot.files[0] + ".lock")
+        (tmp_path / "xdg").touch()
+        found = self.foretold(spot, tmp_path)
+        assert found.path is None and len(found.hindrances) == 2
+
+    @pytest.mark.skipif(AS_ROOT, reason="root may write anywhere")
+    def test_a_folder_that_may_not_be_written(self, spot, tmp_path):
+        os.chmod(os.path.dirname(spot.files[0]), 0o500)
+        assert self.foretold(spot, tmp_path).path == spot.files[1]

@@ -18,6 +18,10 @@ _SKIPPER = json.JSONDecoder(parse_int=len)
 """Finds where a value ends; what it makes of numbers is of no use."""
 
 
+class Unclear(ValueError):
+    """Readers disagree on what such a text says, or whether it says anything."""
+
+
 class Span(NamedTuple):
     """The place of one member of an object, or one element of an array, in the text."""
 
@@ -30,17 +34,19 @@ class Span(NamedTuple):
 
 
 def parse(data: bytes) -> tuple[str, Any]:
-    """The text and its value.  ValueError, a clause that says what is wrong, when it is not strict JSON in UTF-8."""
+    """The text and its value.  ValueError, a clause that says what is wrong, when it is not strict JSON in UTF-8; it is
+    Unclear where others may take the text all the same.
+    """
     if data.startswith(b"\xef\xbb\xbf"):
-        raise ValueError("it begins with a byte order mark")
+        raise ValueError("it begins with a byte order mark (save it as UTF-8 without one)")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8 (byte {error.start})") from None
+        raise Unclear(f"it is not UTF-8 (byte {error.start})") from None
     try:
         return text, json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_whole)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise Unclear("it is nested too deeply") from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         if text[error.pos : error.pos + 2] in ("//", "/*") or text[error.pos : error.pos + 1] == "#":
@@ -154,7 +160,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise ValueError(f"the key {key[:60]!r} is there twice")
+                raise Unclear(f"the key {key[:60]!r} is there twice")
             seen.add(key)
     return found
 

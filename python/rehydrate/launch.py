@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from rehydrate.paths import home_folder
 
@@ -16,31 +17,72 @@ _OURS = re.compile(
     )[ ]+[a-z]""",
     re.VERBOSE,
 )
+FLAGS = ("-I", "-S", "-X", "utf8")
+"""For the interpreter: isolated and without site packages, as many `.pth` files cost more than the hook; with UTF-8
+paths whatever the locale.
+"""
+_CODE = "import sys; sys.path.append({}); from rehydrate.hook import main; main()"
+_FALLBACK = " || echo '{}'"
+_UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""What no configuration file holds; half of a surrogate pair: the path is not UTF-8."""
 _UV_FOLDER = re.compile(r"(archive|builds|environments)-v\d+")
+
+
+class Command(NamedTuple):
+    """A registered command of the form that `hook_command` writes, taken apart."""
+
+    python: str
+    package: str
+    """The folder that holds the package `rehydrate`."""
+    client: str
+    options: tuple[str, ...]
+
+    @classmethod
+    def of_this(cls, client: str, options: tuple[str, ...] = ()) -> "Command":
+        """That of this installation; ValueError as `hook_command`."""
+        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        if not sys.executable:
+            raise ValueError("the path of the Python interpreter is not known")
+        for path in (sys.executable, package):
+            if _UNWRITABLE.search(path):
+                raise ValueError(f"the path {path!r} holds characters that a configuration file cannot")
+        return cls(os.path.abspath(sys.executable), package, client, options)
+
+    def text(self, *flags: str) -> str:
+        """The command for a shell; `flags` are further ones for the interpreter."""
+        code = _CODE.format(json.dumps(self.package, ensure_ascii=False))
+        words = [self.python, *FLAGS, *flags, "-c", code, self.client, *self.options]
+        if os.name == "nt":
+            return subprocess.list2cmdline(words) + " || echo {}"
+        return shlex.join(words) + _FALLBACK
 
 
 def hook_command(client: str, options: tuple[str, ...] = ()) -> str:
     """A shell command that runs this installation's hook for the client, whatever the folder and the environment.
 
-    The interpreter runs isolated and without site packages (`-I -S`: many `.pth` files cost more than the hook), with
-    UTF-8 paths whatever the locale (`-X utf8`); the package's own folder is all that is added to its path.  When the
-    installation is gone the answer is `{}`.  ValueError, a clause, when a path on the way cannot be written into a
-    host's configuration.
+    The package's own folder is all that is added to the interpreter's path.  When the installation is gone the answer
+    is `{}`.  ValueError, a clause, when a path on the way cannot be written into a host's configuration.
     """
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    if not sys.executable:
-        raise ValueError("the path of the Python interpreter is not known")
-    for path in (sys.executable, package):
-        if re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", path):  # a surrogate: the path is not UTF-8
-            raise ValueError(f"the path {path!r} holds characters that a configuration file cannot")
-    code = (
-        f"import sys; sys.path.append({json.dumps(package, ensure_ascii=False)}); "
-        "from rehydrate.hook import main; main()"
-    )
-    words = [os.path.abspath(sys.executable), "-I", "-S", "-X", "utf8", "-c", code, client, *options]
-    if os.name == "nt":
-        return subprocess.list2cmdline(words) + " || echo {}"
-    return shlex.join(words) + " || echo '{}'"
+    return Command.of_this(client, options).text()
+
+
+def take_apart(command: str) -> Command | None:
+    """The parts of a command that is, to the last character, as `hook_command` writes it for some installation; None
+    for any other, so that running it runs nothing but that interpreter with that package.
+    """
+    if os.name == "nt" or not command.endswith(_FALLBACK):  # what `cmd` makes of a line cannot be told so surely
+        return None
+    try:
+        python, *words = shlex.split(command.removesuffix(_FALLBACK))
+        code, client, *options = words[len(FLAGS) + 1 :]
+        before, after = _CODE.split("{}")
+        package = json.loads(code[len(before) : -len(after)])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(package, str) or not (os.path.isabs(python) and os.path.isabs(package)):
+        return None
+    found = Command(python, package, client, tuple(options))
+    return found if found.text() == command and not _UNWRITABLE.search(command) else None
 
 
 def is_ours(command: str) -> bool:

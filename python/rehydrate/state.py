@@ -120,6 +120,31 @@ def locked(spot: Spot, *, wait_s: float = LOCK_WAIT_S) -> Iterator["Store"]:
     raise StateUnavailable("; ".join(reasons) or "there is no folder for it")
 
 
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What `locked` and a save would find, without either of them."""
+
+    path: str | None
+    """The file that would hold the state; None when no place can be written."""
+    hindrances: tuple[str, ...]
+    """For each better place a clause, `path: why it cannot be used`."""
+    is_odd: bool
+    """Something else lies at `path`, which counts as no state and would be kept aside."""
+
+
+def keeping(spot: Spot) -> Keeping:
+    """Where the state can be kept.  Writes nothing and takes no lock."""
+    hindrances = []
+    for path in spot.files:
+        try:
+            _may_hold(path, private=path != spot.files[0])
+        except OSError as error:
+            hindrances.append(f"{error.filename or path}: {error.strerror or error}")
+            continue
+        return Keeping(path, tuple(hindrances), os.path.lexists(path) and _read(spot, path) is None)
+    return Keeping(None, tuple(hindrances), False)
+
+
 class Store:
     """The state of one conversation while its lock is held."""
 
@@ -307,14 +332,17 @@ def _sync_folder(path: str) -> None:
 def _make_private(folder: str) -> None:
     """Make our folder in the user's state folder; OSError when it is a link or another user's."""
     _make_folders(folder)
+    _check_private(folder)
+    if hasattr(os, "geteuid") and os.lstat(folder).st_mode & 0o777 != 0o700:
+        os.chmod(folder, 0o700)
+
+
+def _check_private(folder: str) -> None:
     about = os.lstat(folder)
     if not stat.S_ISDIR(about.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, "not a folder of ours", folder)
-    if hasattr(os, "geteuid"):
-        if about.st_uid != os.geteuid():
-            raise PermissionError(errno.EACCES, "it belongs to another user", folder)
-        if about.st_mode & 0o777 != 0o700:
-            os.chmod(folder, 0o700)
+    if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
+        raise PermissionError(errno.EACCES, "it belongs to another user", folder)
 
 
 def _make_folders(folder: str) -> None:
@@ -326,16 +354,52 @@ def _make_folders(folder: str) -> None:
         os.mkdir(folder, 0o700)
 
 
-def _lock(path: str, wait_s: float) -> int:
-    """A descriptor that holds the lock until it is closed.  Busy after `wait_s`; OSError when it cannot be made."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    fd = os.open(path, flags, 0o600)
+def _may_hold(path: str, *, private: bool) -> None:
+    """OSError when a state could not be locked and written at `path`, as far as looking at it can tell."""
+    folder = os.path.dirname(path)
+    while private and not os.path.lexists(folder):  # it and those above it would be made
+        folder = os.path.dirname(folder)
+    about = os.stat(folder)
+    if not stat.S_ISDIR(about.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
+    if private and folder == os.path.dirname(path):
+        _check_private(folder)
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+    if _is_full(folder):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
+    if os.path.isdir(path + ".tmp") and not os.path.islink(path + ".tmp"):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path + ".tmp")
+    if os.path.lexists(path + ".lock"):
+        os.close(_open_lock(path + ".lock", os.O_RDWR))
+
+
+def _is_full(folder: str) -> bool:
+    if not hasattr(os, "statvfs"):
+        return False
+    disk = os.statvfs(folder)
+    return disk.f_blocks > 0 and (disk.f_bavail if os.geteuid() else disk.f_bfree) == 0
+
+
+def _open_lock(path: str, flags: int) -> int:
+    """A descriptor of the file that is locked; OSError when it is not one of ours."""
+    fd = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o600)
     try:
         about = os.fstat(fd)
         if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
             raise OSError(errno.EINVAL, "the lock is not a regular file of its own", path)
         if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
             raise PermissionError(errno.EACCES, "the lock belongs to another user", path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _lock(path: str, wait_s: float) -> int:
+    """A descriptor that holds the lock until it is closed.  Busy after `wait_s`; OSError when it cannot be made."""
+    fd = _open_lock(path, os.O_RDWR | os.O_CREAT)
+    try:
         try:
             import fcntl
         except ImportError:  # Windows, where a delivery is protected by its marker in the log only

@@ -15,7 +15,8 @@ MAIN = "from rehydrate.cli import main; main()"
 
 def start(*words, code=MAIN, environ=(), **more):
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **dict(environ)}
-    return subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, env=environ, **more)
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.run([sys.executable, "-c", code, *map(str, words)], env=environ, **more)
 
 
 @pytest.mark.parametrize("command", group.COMMANDS)
@@ -40,6 +41,21 @@ def test_wrong_usage_is_2(shell):
     assert shell.run("install", "no-such-client").status == 2
 
 
+@pytest.mark.parametrize(("typed", "told"), [("instal", "did you mean install?"), ("x", "there are: install, ")])
+def test_a_command_that_there_is_not_names_those_that_there_are(shell, typed, told):
+    done = shell.run(typed)
+    assert done.status == 2 and told in done.err
+
+
+def test_it_starts_as_a_module_too(laid_out):
+    done = subprocess.run(
+        [sys.executable, "-m", "rehydrate", "--version"],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert (done.returncode, done.stdout[:10]) == (0, b"rehydrate ")
+
+
 def test_an_error_is_one_sentence(shell):
     done = shell.run("scan", "gone.jsonl")
     assert (done.status, done.out, done.err) == (1, "", "Error: gone.jsonl: No such file or directory\n")
@@ -60,6 +76,11 @@ def test_a_fault_of_ours_is_one_sentence_too(shell, monkeypatch):
 
 def test_terminal_codes_in_a_name_are_shown(shell):
     assert "\x1b" not in shell.run("scan", "a\x1b[31m.jsonl").err
+
+
+def test_a_path_in_an_error_is_short(shell):
+    done = shell.run("scan", shell.folder / "gone.jsonl")
+    assert done.err == "Error: ~/gone.jsonl: No such file or directory\n"
 
 
 def test_line_ends_in_a_name_make_no_further_line(shell):
@@ -107,6 +128,30 @@ def test_text_goes_through_a_narrow_locale(laid_out):
     done = start("scan", log, environ={"PYTHONIOENCODING": "latin-1"})
     assert (done.returncode, done.stderr) == (0, b"")
     assert "Grüße\\u2192".encode("latin-1") in done.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
+@pytest.mark.parametrize("words", [("config", "path"), ("show",), ("--help",)])
+def test_a_full_disk_is_one_sentence(laid_out, words):
+    with open("/dev/full", "wb") as full:
+        done = start(*words, stdout=full, cwd=laid_out.cwd)
+    assert (done.returncode, done.stderr) == (1, b"Error: No space left on device\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is always full")
+def test_an_error_that_nobody_can_be_told_still_gives_the_exit_status(shell):
+    with open("/dev/full", "wb") as full:
+        assert start("show", "none", stdout=full, stderr=full).returncode == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a working folder cannot be taken away")
+@pytest.mark.parametrize("words", [("show", "."), ("sessions",)])
+def test_a_working_folder_that_is_gone_is_said(shell, words):
+    gone = shell.folder / "gone"
+    gone.mkdir()
+    code = f"import os; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); {MAIN}"
+    done = start(*words, code=code, environ={"GEMINI_HOME": "relative"})
+    assert (done.returncode, done.stderr) == (1, b"Error: the working folder is gone; change to one that is there\n")
 
 
 def test_a_shell_can_complete_commands():

@@ -2,6 +2,9 @@
 
 import json
 import os
+from pathlib import Path
+
+import pytest
 
 from rehydrate import launch
 from rehydrate.cli import output
@@ -126,6 +129,25 @@ def test_the_whole_home_is_as_it_was(laid_out):
     assert sorted(laid_out.folder.rglob("*")) == before
 
 
+def test_purge_takes_the_settings_and_their_folder(laid_out):
+    laid_out.run("config", "set", "files_chars", 1)
+    settings = Path(laid_out.run("config", "path").out.strip())
+    laid_out.run("uninstall")
+    assert settings.exists()
+    assert str(settings.name) in laid_out.run("uninstall", "--purge").out
+    assert not settings.parent.exists()
+
+
+def test_purge_leaves_what_a_linked_settings_file_leads_to(laid_out):
+    settings = Path(laid_out.run("config", "path").out.strip())
+    settings.parent.mkdir(parents=True)
+    (laid_out.folder / "dotfiles.toml").write_text("files_chars = 1")
+    settings.symlink_to(laid_out.folder / "dotfiles.toml")
+    laid_out.run("uninstall", "--purge")
+    assert not settings.is_symlink()
+    assert (laid_out.folder / "dotfiles.toml").exists()
+
+
 def test_purge_says_what_it_takes_and_a_dry_run_only_says_it(laid_out):
     hooks = laid_out.home / "config" / "hooks.json"
     hooks.parent.mkdir()
@@ -211,3 +233,11 @@ def test_a_throw_away_environment_is_refused(shell, monkeypatch):
     assert done.status == 1
     assert "uv tool install rehydrate" in done.err
     assert not shell.home.exists()
+
+
+@pytest.mark.parametrize(("first", "second"), [((), ("--project",)), (("--project",), ())])
+def test_a_second_registration_is_warned_of(shell, first, second):
+    assert "too" not in shell.run("install", "antigravity", *first).err
+    done = shell.run("install", "antigravity", *second)
+    assert done.status == 0
+    assert "it is registered in ~" in done.err and "too" in done.err

@@ -7,17 +7,22 @@ traceback is shown with `--debug` only.  When the reader of our output goes away
 import os
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from rehydrate import __version__
 from rehydrate.cli import output
-from rehydrate.cli.options import Run
+from rehydrate.cli.options import Run, working_folder
+from rehydrate.settings import nearest
 
-COMMANDS = ("install", "uninstall", "show", "lineage", "scan")
+COMMANDS = ("install", "uninstall", "doctor", "sessions", "show", "lineage", "scan", "config")
 """One module of this package each, with the command under the same name."""
+
+_HELP_COLUMNS = 80
+"""Help is no wider on any terminal."""
 
 
 class Commands(click.Group):
@@ -33,6 +38,23 @@ class Commands(click.Group):
             return None
         command: click.Command = getattr(import_module(f"rehydrate.cli.{cmd_name}"), cmd_name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each with its short help whole, on a narrow terminal in several lines."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.short_help or "") for name, each in found if each is not None])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but for a name that there is not with the one that was probably meant."""
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        near = nearest(name, COMMANDS)
+        known = f"did you mean {near}?" if near else f"there are: {', '.join(COMMANDS)}"
+        raise click.UsageError(output.one_line(f"there is no command {name!r}; {known}"), ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         """As click does, but a closed pipe is ours to meet: click would end the process with status 1."""
@@ -57,6 +79,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 
 @click.group(
     cls=Commands,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="`rehydrate hook CLIENT` is what a client runs; it is never needed by hand.",
 )
@@ -68,42 +91,62 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     callback=_print_version,
     help="Print the version and the backend.",
 )
-def rehydrate() -> None:
+@click.pass_context
+def rehydrate(ctx: click.Context) -> None:
     """Give a coding agent its own history back, verbatim, after a compaction.
 
     \b
     Examples:
-      rehydrate install          register with the clients found here
-      rehydrate show             what the model was given back in this folder
-      rehydrate lineage --json   the conversation's ancestors across /fork
+      rehydrate install    register the hook
+      rehydrate doctor     does it work?
+      rehydrate show       what is given back
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def run() -> int:
     """Run the command that the process was started with; its exit status."""
+    status = _run()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except OSError:  # a full disk: the interpreter would meet it once more when it ends
+            _drop_output(stream)
+    return status
+
+
+def _run() -> int:
     output.prepare()
     asked = Run()
     try:
-        status: Any = rehydrate.main(prog_name="rehydrate", standalone_mode=False, obj=asked)
+        # Left to itself, click wraps at 50 columns where a terminal has fewer.
+        width = min(output.columns() or _HELP_COLUMNS, _HELP_COLUMNS) - 2
+        status: Any = rehydrate.main(prog_name="rehydrate", standalone_mode=False, obj=asked, terminal_width=width)
         output.flush()
         return status if isinstance(status, int) else 0
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130
     except (BrokenPipeError, _ReaderGone):
-        _drop_output()
+        _drop_output(sys.stdout)
         return 0
     except Exception as error:
-        if asked.debug:
-            traceback.print_exc()
-        else:
-            click.echo(f"Error: {output.one_line(_sentence(error))}", err=True)
+        with suppress(OSError):
+            if asked.debug:
+                traceback.print_exc()
+            else:
+                click.echo(f"Error: {output.homely(_sentence(error), os.environ)}", err=True)
         return 1
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename is None and working_folder() is None:
+        return "the working folder is gone; change to one that is there"
     if isinstance(error, OSError) and error.strerror:
         where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
         return f"{where}{error.strerror}"
@@ -112,8 +155,8 @@ def _sentence(error: Exception) -> str:
     return f"this should not happen ({type(error).__name__}: {error}); --debug shows where it did"
 
 
-def _drop_output() -> None:
-    """Let nothing be written to the closed pipe when the interpreter ends."""
+def _drop_output(stream: TextIO) -> None:
+    """Let nothing more be written to a closed pipe or a full disk when the interpreter ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

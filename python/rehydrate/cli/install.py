@@ -7,7 +7,7 @@ import click
 
 from rehydrate import clients as known
 from rehydrate import hostfile, launch
-from rehydrate.cli import options, registration
+from rehydrate.cli import options, output, registration
 from rehydrate.hook import MESSAGES
 
 
@@ -18,10 +18,11 @@ from rehydrate.hook import MESSAGES
 @click.option(
     "--as",
     "message",
+    metavar="KIND",
     type=click.Choice(MESSAGES),
     default=MESSAGES[0],
     show_default=True,
-    help="How the text reaches the model; ephemeralMessage for versions that drop systemMessage.",
+    help="How the text reaches the model: systemMessage, or ephemeralMessage for versions that drop that.",
 )
 @click.option("--project", is_flag=True, help="Register in this folder's .agents/hooks.json, not in the user's.")
 @options.as_json
@@ -40,7 +41,8 @@ def install(clients: tuple[str, ...], dry_run: bool, replace: bool, message: str
     names = clients or registration.found(os.environ)
     if not names:
         raise click.ClickException(
-            f"no supported client was found here; name one to register with it all the same: {', '.join(known.FOLDERS)}"
+            f"no supported client was found here ({registration.searched(os.environ)}); to register all the same: "
+            + " or ".join(f"`rehydrate install {name}`" for name in known.FOLDERS)
         )
     workspace = options.working_folder() if project else None
     if project and workspace is None:
@@ -49,8 +51,21 @@ def install(clients: tuple[str, ...], dry_run: bool, replace: bool, message: str
     told = registration.carry_out(plans, dry_run=dry_run)
     status = registration.tell(told, as_json=as_json)
     if not dry_run and not as_json and any(each["action"] in ("added", "updated") for each in told):
-        click.echo("It works from your next prompt on; after a compaction `rehydrate show` shows what was given back.")
+        click.echo("It works from your next prompt on. `rehydrate doctor` tries it now and says whether all is well.")
+        for each in told:
+            _warn_of_another(each["client"], each["file"])
     return status
+
+
+def _warn_of_another(name: str, file: str) -> None:
+    """Say when the client runs the hook from another file of the user's or this folder's, too."""
+    client: Any = known.module(name, "install")
+    here = options.working_folder()
+    others = [client.hooks_file(os.environ), *([client.hooks_file(os.environ, workspace=here)] if here else [])]
+    for other in others:
+        if other != file and client.plan_uninstall(other, os.environ).action == "removed":
+            where = output.short(other, os.environ)
+            output.warn([f"it is registered in {where}, too, and one is enough: `rehydrate doctor` says what to do"])
 
 
 def _plan(name: str, *, workspace: str | None, message: str, replace: bool) -> hostfile.Plan:

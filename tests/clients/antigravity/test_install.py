@@ -212,9 +212,8 @@ class TestOurs:
         hooks.write(b'{"rehydrate": {"note": "mine", "PreInvocation": []}}')
         assert hooks.install()[0].action == "refused"
 
-    @pytest.mark.parametrize("place", [{"command": COMMAND}, {"PreInvocation": {"command": COMMAND}}], ids=str)
-    def test_a_command_outside_a_list_is_nobodys_handler(self, hooks, place):
-        data = json.dumps({"x": place}).encode()
+    def test_a_command_outside_a_list_is_nobodys_handler(self, hooks):
+        data = json.dumps({"x": {"command": COMMAND}}).encode()
         hooks.write(data)
         assert hooks.uninstall()[0].action == "absent"
         assert hooks.install()[0].action == "added"
@@ -260,24 +259,79 @@ DROPPED = {
     "block comment": (b'{"a": {} /* x */}', "comment"),
     "trailing comma": (b'{"a": {},}', "not JSON"),
     "two documents": (b"{} {}", "not JSON"),
-    "not UTF-8": (b'{"a": {"note": "\xff"}}', "not UTF-8"),
-    "UTF-16": ('{"a": {}}'.encode("utf-16"), "not UTF-8"),
     "NaN": (b'{"a": {"x": NaN}}', "NaN"),
     "a list": (b"[]", "not an object"),
-    "a name twice": (b'{"a": {}, "a": {}}', "twice"),
-    "a key twice below": (b'{"a": {"PreInvocation": [{"command": "x", "command": "y"}]}}', "twice"),
     "$schema": (b'{"$schema": "https://x", "a": {}}', "'$schema'"),
-    "null hook": (b'{"a": null}', "'a'"),
     "float timeout": (b'{"a": {"PreInvocation": [{"command": "x", "timeout": 1.5}]}}', "timeout"),
     "whole float timeout": (b'{"a": {"PreInvocation": [{"command": "x", "timeout": 10.0}]}}', "timeout"),
     "text timeout": (b'{"a": {"Stop": [{"command": "x", "timeout": "10"}]}}', "timeout"),
     "deep text timeout": (b'{"a": {"PostToolUse": [{"hooks": [{"command": "x", "timeout": "1"}]}]}}', "timeout"),
     "huge timeout": (b'{"a": {"Stop": [{"command": "x", "timeout": 99999999999999999999}]}}', "timeout"),
+    "timeout of 32 bits": (b'{"a": {"Stop": [{"command": "x", "timeout": 2147483648}]}}', "less than 2^31"),
+    "true for a timeout": (b'{"a": {"Stop": [{"command": "x", "timeout": true}]}}', "timeout"),
+    "Timeout": (b'{"a": {"Stop": [{"command": "x", "Timeout": 1.5}]}}', "a.Stop[0].Timeout (line 1)"),
+    "text for enabled": (b'{"a": {"enabled": "false"}}', "a.enabled (line 1) must be true or false"),
+    "number for enabled": (b'{"a": {"Enabled": 0}}', "a.Enabled (line 1) must be true or false"),
+    "another type": (
+        b'{"a": {"Stop": [{"type": "http", "command": "x"}]}}',
+        'a.Stop[0].type (line 1) must be "command"',
+    ),
+    "no command": (b'{"a": {"SessionStart": [{"type": "command"}]}}', "a.SessionStart[0] (line 1) must be a handler"),
+    "empty command": (b'{"a": {"PostInvocation": [{"command": ""}]}}', "must be a handler"),
+    "list of words": (b'{"a": {"PreInvocation": [{"command": ["x", "y"]}]}}', "must be a handler"),
+    "no handler": (b'{"a": {"PreInvocation": [null]}}', "a.PreInvocation[0] (line 1) must be an object"),
+    "grouped where flat": (b'{"a": {"PreInvocation": [{"hooks": [{"command": "x"}]}]}}', "must be a handler"),
+    "no list": (b'{"a": {"preInvocation": {"command": "x"}}}', "a.preInvocation (line 1) must be a list"),
+    "no list of groups": (b'{"a": {"PreToolUse": "x"}}', "a.PreToolUse (line 1) must be a list"),
+    "no group": (b'{"a": {"PreToolUse": ["x"]}}', "a.PreToolUse[0] (line 1) must be an object"),
+    "no matcher": (b'{"a": {"PostToolUse": [{"matcher": 1}]}}', "matcher (line 1) must be a text"),
+    "no list in a group": (b'{"a": {"PostToolUse": [{"hooks": {}}]}}', "hooks (line 1) must be a list"),
+    "no command in a group": (b'{"a": {"PreToolUse": [{"hooks": [{}]}]}}', "a.PreToolUse[0].hooks[0] (line 1)"),
+}
+"""Measured with the vendor's harness 0.1.22: of another hook in these files nothing is run."""
+UNCLEAR = {
+    "not UTF-8": (b'{"a": {"note": "\xff"}}', "not UTF-8"),
+    "UTF-16": ('{"a": {}}'.encode("utf-16"), "not UTF-8"),
+    "a name twice": (b'{"a": {}, "a": {}}', "twice"),
+    "a key twice below": (b'{"a": {"PreInvocation": [{"command": "x", "command": "y"}]}}', "twice"),
+    "two spellings": (b'{"a": {"PreInvocation": [], "preInvocation": []}}', "two spellings"),
     "very deep": (b'{"a": ' + b'{"a":' * 200_000 + b"1" + b"}" * 200_001, "deep"),
 }
+TAKEN = {
+    "null hook": {"a": None},
+    "null event": {"a": {"Stop": None}},
+    "null group": {"a": {"PreToolUse": [None, {"hooks": None}]}},
+    "null members": {"a": {"enabled": None, "Stop": [{"type": None, "command": "x", "timeout": None}]}},
+    "empty type": {"a": {"Stop": [{"type": "", "command": "x"}]}},
+    "timeout below 0": {"a": {"Stop": [{"command": "x", "timeout": -1}]}},
+    "unknown members": {"a": {"timeout": 1.5, "Other": [{"timeout": 1.5}], "Stop": [{"command": "x", "name": 1}]}},
+    "flat where grouped": {"a": {"PreToolUse": [{"command": "x", "timeout": 1.5}]}},
+}
+"""Measured likewise: these spoil nothing."""
 
 
-@pytest.mark.parametrize(("data", "words"), DROPPED.values(), ids=DROPPED.keys())
+@pytest.mark.parametrize("value", TAKEN.values(), ids=TAKEN.keys())
+def test_what_the_client_takes_is_no_hindrance(hooks, value):
+    hooks.write(json.dumps(value).encode())
+    assert hooks.install()[0].action == "added"
+    assert hooks.read() == {**value, "rehydrate": ENTRY}
+
+
+def test_a_null_hook_of_our_name_is_filled(hooks):
+    hooks.write(b'{"rehydrate": null}')
+    assert hooks.install()[0].action == "added"
+    assert hooks.read() == {"rehydrate": ENTRY}
+
+
+def test_our_handler_is_found_whatever_the_case_of_its_names(hooks):
+    hooks.write(json.dumps({"rehydrate": {"Enabled": False, "preInvocation": [{"Command": OLD}]}}).encode())
+    assert hooks.install()[0].action == "updated"
+    assert hooks.read() == {"rehydrate": {"Enabled": True, "preInvocation": [{"Command": COMMAND}]}}
+    assert hooks.uninstall()[0].action == "removed"
+    assert hooks.read() == {}
+
+
+@pytest.mark.parametrize(("data", "words"), [*DROPPED.values(), *UNCLEAR.values()], ids=[*DROPPED, *UNCLEAR])
 class TestFilesThatTheClientDrops:
     def test_install_refuses_and_writes_nothing(self, hooks, data, words):
         hooks.write(data)
@@ -331,3 +385,22 @@ class TestOlderScript:
 def test_only_a_message_other_than_the_default_is_named_in_the_command():
     assert "--as" not in install.hook_command()
     assert " antigravity --as ephemeralMessage || " in install.hook_command("ephemeralMessage")
+
+
+@pytest.mark.parametrize(
+    ("inside", "there"),
+    [
+        ((), True),
+        (("antigravity",), True),
+        (("config",), True),
+        (("x/brain",), True),
+        (("settings.json", "tmp"), False),
+    ],
+)
+def test_a_home_is_this_client_s_unless_only_another_s_things_are_in_it(tmp_path, inside, there):
+    home = tmp_path / ".gemini"
+    home.mkdir()
+    for each in inside:
+        (home / each).mkdir(parents=True)
+    assert install.found({"HOME": str(tmp_path)}) is there
+    assert install.found({"HOME": str(tmp_path / "nowhere")}) is False

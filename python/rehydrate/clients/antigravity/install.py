@@ -8,23 +8,22 @@ file, without a word, for things it does not like, so a file that it would drop 
 import contextlib
 import glob
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from rehydrate import hostfile, jsonspans, launch
-from rehydrate.clients.antigravity import layout
+from rehydrate.clients.antigravity import layout, registered
 from rehydrate.clients.antigravity.contract import MESSAGES
+from rehydrate.clients.antigravity.registered import EVENT, NAME, OLDER_SCRIPT, Handler, handlers
 from rehydrate.hostfile import Plan
 from rehydrate.state import NAME as STATE_NAME
 
 CLIENT = "antigravity"
-NAME = "rehydrate"
-"""Our hook's name in the file."""
-EVENT = "PreInvocation"
 TIMEOUT_S = 10
-OLDER_SCRIPT = "rehydrate_after_compact.py"
-"""It would deliver too: it has the same state file and the same marker."""
-_DEPTH = 16
+DEFAULT_TIMEOUT_S = 30
+"""What the client takes where the file says nothing, 0 or less."""
+_WORKSPACE_FOLDERS = (".agents", ".agent", "_agents", "_agent")
+"""Where the client looks for a workspace's `hooks.json`; what it finds in several it runs several times."""
 
 
 class Refused(Exception):
@@ -32,15 +31,33 @@ class Refused(Exception):
 
 
 def found(environ: Mapping[str, str]) -> bool:
-    """Whether the client is there."""
-    return os.path.isdir(layout.home(environ))
+    """Whether the client is there.  A home in which there are only things that are none of its own is Gemini CLI's,
+    which shares it.
+    """
+    home = layout.home(environ)
+    try:
+        names = os.listdir(home)
+    except OSError:
+        return os.path.isdir(home)
+    own = {*layout.APPS, "config"}
+    return not names or any(each in own or os.path.isdir(os.path.join(home, each, "brain")) for each in names)
+
+
+def moved_home(environ: Mapping[str, str]) -> str | None:
+    """The assignment that moves the client's home to where the user's file is looked for; None without one."""
+    return f"GEMINI_HOME={layout.home(environ)}" if environ.get("GEMINI_HOME") else None
 
 
 def hooks_file(environ: Mapping[str, str], *, workspace: str | None = None) -> str:
     """The absolute path of the user's `hooks.json`, or of the workspace's."""
     if workspace is not None:
-        return os.path.join(os.path.abspath(workspace), ".agents", "hooks.json")
+        return workspace_files(workspace)[0]
     return os.path.join(layout.home(environ), "config", "hooks.json")
+
+
+def workspace_files(workspace: str) -> list[str]:
+    """The absolute path of every file that the client reads in a workspace, ours first."""
+    return [os.path.join(os.path.abspath(workspace), each, "hooks.json") for each in _WORKSPACE_FOLDERS]
 
 
 def hook_command(message: str = MESSAGES[0]) -> str:
@@ -73,7 +90,7 @@ def plan_uninstall(file: str, environ: Mapping[str, str]) -> Plan:
         text, hooks = _parsed(before)
     except Refused as refused:
         return Plan(CLIENT, file, "refused", None, str(refused), before, before)
-    ours = [each for each in _handlers(hooks) if launch.is_ours(each.command)]
+    ours = [each for each in handlers(hooks) if launch.is_ours(each.command)]
     if before is None or not ours:
         return Plan(CLIENT, file, "absent", None, None, before, before)
     command = ours[0].command
@@ -92,15 +109,6 @@ def leavings(environ: Mapping[str, str]) -> list[str]:
     return sorted(path for path in found if os.path.islink(path) or not os.path.isdir(path))
 
 
-class _Handler(NamedTuple):
-    """Anything in one of the file's lists that has a command."""
-
-    path: jsonspans.Path
-    command: str
-    counts: bool
-    """Whether it is a handler of our event that the host runs, or would if it were enabled."""
-
-
 def _read(file: str) -> bytes | None:
     try:
         return hostfile.read(file)
@@ -112,59 +120,32 @@ def _read(file: str) -> bytes | None:
 
 def _parsed(data: bytes | None) -> tuple[str, dict[str, Any]]:
     """The file's text and members.  Refused when it is no JSON object that can be edited."""
-    if data is None or not data.strip():
-        return "{}\n", {}
     try:
-        text, hooks = jsonspans.parse(data)
-    except ValueError as error:
-        raise _ignored(str(error)) from None
-    if not isinstance(hooks, dict):
-        raise _ignored("it is not an object of hooks")
-    return text, hooks
+        return registered.parsed(data)
+    except registered.Dropped as dropped:
+        raise _ignored(dropped) from None
+    except jsonspans.Unclear as unclear:
+        raise _unclear(unclear) from None
 
 
-def _check(hooks: dict[str, Any]) -> None:
-    """Refused when the CLI would drop the file for something in it."""
-    for name, hook in hooks.items():
-        if not isinstance(hook, dict):
-            raise _ignored(f"its member {name[:60]!r} is not a hook (an object)")
-        for path, each in _objects(hook, (name,)):
-            timeout = each.get("timeout") if isinstance(path[-1], int) else None
-            if timeout is not None and (type(timeout) is not int or not -(2**63) <= timeout < 2**63):
-                raise _ignored(f"a timeout in its hook {name[:60]!r} is not a whole number of seconds")
-
-
-def _ignored(why: str) -> Refused:
+def _ignored(why: registered.Dropped) -> Refused:
     return Refused(f"the CLI ignores this file as a whole: {why}; correct that and run this again")
 
 
-def _objects(value: Any, path: jsonspans.Path) -> Iterator[tuple[jsonspans.Path, dict[str, Any]]]:
-    """Every object at or below the value, with its path, in file order; no handler lies as deep as this goes."""
-    if len(path) > _DEPTH:
-        return
-    if isinstance(value, dict):
-        yield path, value
-        for key, each in value.items():
-            yield from _objects(each, (*path, key))
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _objects(each, (*path, index))
-
-
-def _handlers(hooks: Any) -> list[_Handler]:
-    """In file order."""
-    return [
-        _Handler(path, each["command"], len(path) == 3 and path[1] == EVENT and isinstance(path[2], int))
-        for path, each in _objects(hooks, ())
-        if path and isinstance(path[-1], int) and isinstance(each.get("command"), str)
-    ]
+def _unclear(why: jsonspans.Unclear) -> Refused:
+    return Refused(f"it is not sure what the CLI makes of this file: {why}; correct that and run this again")
 
 
 def _registered(data: bytes | None, command: str, *, replace: bool) -> tuple[str, bytes]:
     """The action, and the file's bytes with the command in them."""
     text, hooks = _parsed(data)
-    _check(hooks)
-    older = [each for each in _handlers(hooks) if OLDER_SCRIPT in each.command]
+    try:
+        registered.check(text, hooks)
+    except registered.Dropped as dropped:
+        raise _ignored(dropped) from None
+    except jsonspans.Unclear as unclear:
+        raise _unclear(unclear) from None
+    older = [each for each in handlers(hooks) if OLDER_SCRIPT in each.command]
     if older and not replace:
         names = ", ".join(sorted({repr(str(each.path[0])) for each in older}))
         raise Refused(
@@ -180,38 +161,38 @@ def _registered(data: bytes | None, command: str, *, replace: bool) -> tuple[str
 
 
 def _with_ours(text: str, hooks: dict[str, Any], command: str) -> tuple[str, str]:
-    ours = [each for each in _handlers(hooks) if each.counts and launch.is_ours(each.command)]
-    ours = [each for each in ours if each.path[0] == NAME or hooks[str(each.path[0])].get("enabled") is not False]
+    ours = [each for each in handlers(hooks) if each.counts and launch.is_ours(each.command)]
+    ours = [each for each in ours if each.path[0] == NAME or not registered.is_off(hooks[str(each.path[0])])]
     ours.sort(key=lambda each: each.command != command)
     if ours:
-        changed = _switched_on(text, ours[0], command)
+        changed = _switched_on(text, hooks, ours[0], command)
         return ("present" if changed == text else "updated"), changed
     hook = {"enabled": True, EVENT: [{"type": "command", "command": command, "timeout": TIMEOUT_S}]}
     if NAME not in hooks:
         return "added", jsonspans.with_member(text, NAME, hook)
-    if hooks[NAME].get(EVENT) or not hooks[NAME].keys() <= hook.keys():
+    left = hooks[NAME] or {}
+    if left.get(EVENT) or not left.keys() <= hook.keys():
         raise Refused(f"another hook in this file is named {NAME!r}; rename it and run this again")
     return "added", jsonspans.with_value(text, (NAME,), hook)  # what is left of one whose handler was taken out
 
 
-def _switched_on(text: str, handler: _Handler, command: str) -> str:
+def _switched_on(text: str, hooks: dict[str, Any], handler: Handler, command: str) -> str:
     """The text with the handler's command as given and nothing of it disabled."""
     if handler.command != command:
-        text = jsonspans.with_value(text, (*handler.path, "command"), command)
-    for path in ((*handler.path, "enabled"), (handler.path[0], "enabled")):
-        with contextlib.suppress(KeyError):
-            span = jsonspans.locate(text, path)
-            if text[span.value : span.end] == "false":
-                text = jsonspans.with_value(text, path, True)
+        text = jsonspans.with_value(text, handler.at, command)
+    hook = hooks[str(handler.path[0])]
+    for path, members in ((handler.path, hook[handler.path[1]][handler.path[2]]), (handler.path[:1], hook)):
+        if registered.is_off(members):
+            text = jsonspans.with_value(text, (*path, registered.key_of(members, "enabled")), True)
     return text
 
 
-def _taken_out(text: str, handler: _Handler) -> tuple[str, dict[str, Any]]:
+def _taken_out(text: str, handler: Handler) -> tuple[str, dict[str, Any]]:
     """The text without the handler, and without its hook when that has no other handler."""
     text = jsonspans.without(text, handler.path)
     name = handler.path[0]
     _, hooks = jsonspans.parse(text.encode())
-    if not _handlers(hooks[name]):
+    if not handlers(hooks[name]):
         text = jsonspans.without(text, (name,))
         del hooks[name]
     return text, hooks

@@ -1,0 +1,253 @@
+"""Does the registered command answer as the host needs it?  It is run, as the host runs it, in a throw-away home.
+
+A `hooks.json` may be a stranger's, as a cloned repository brings one along.  So a command is run only when it is to the
+last character as `install` writes it; and one that does not stand in the user's own file, only when it starts this
+very installation.
+"""
+
+import contextlib
+import glob
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from rehydrate import launch
+from rehydrate.cli import output
+from rehydrate.scan import BACKEND
+from rehydrate.settings import DEADLINE_S, read_settings
+
+from .subject import Finding, Subject
+
+PATIENCE_S = 60
+"""A registered time limit beyond this is not waited for."""
+_ASKED_S = 10
+"""How long an interpreter may take to say what it is."""
+_KEPT = ("REHYDRATE_PURE",)
+"""Of our variables those that leave the outcome as it is."""
+_XDG = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "LOCALAPPDATA", "APPDATA")
+_NO_CACHE = "-B"
+"""The interpreter writes no bytecode: the one thing in which a trial differs from what the host does."""
+_REINSTALL = "install rehydrate again, then run `{}`"
+_BACKEND = """
+import json, sys
+sys.path.append({package!r})
+from rehydrate import __version__
+from rehydrate.scan import BACKEND
+why = None
+try:
+    import rehydrate._native
+except Exception as error:
+    why = str(error)
+print(json.dumps([BACKEND, why, __version__, sys.version.split()[0]]))
+"""
+
+
+class _TooSlow(ValueError):
+    """The time limit was over first."""
+
+
+class _Ran(NamedTuple):
+    answer: bytes
+    trouble: str
+    """What it printed on standard error, its last line."""
+    status: int | None
+    """None when the time limit ended it."""
+    ms: int
+
+
+def hook(subject: Subject) -> Iterator[Finding]:
+    """The registered command on a made-up quiet conversation, and on one that has just compacted."""
+    command, refused = _runnable(subject)
+    if command is None:
+        assert refused is not None
+        yield refused
+        return
+    registration = subject.registration
+    limit_s = min(_limit_s(subject), PATIENCE_S)
+    folder = os.path.dirname(registration.file) if registration is not None else None
+    unregistered = "" if registration is not None else " (none is registered: this is what would be)"
+    rehearsal = subject.module("rehearsal")
+    with tempfile.TemporaryDirectory(prefix="rehydrate-") as private:  # made with mode 0700
+        stage = rehearsal.made_up(private)
+        environ = _environ(subject.environ, stage.environ, private)
+
+        def run() -> _Ran:
+            return _run(command.text(_NO_CACHE), stage.payload, folder or private, environ, limit_s)
+
+        try:
+            for _ in range(2):  # at first sight, and as it is from then on
+                quiet = _passed(run(), limit_s)
+                rehearsal.check_quiet(quiet.answer)
+            rehearsal.compact(stage)
+            full = _passed(run(), limit_s)
+            parts = rehearsal.check_delivery(full.answer, message=subject.message(command))
+        except ValueError as fault:
+            fix = _mend(subject, command, fault)
+            if private in str(fault):
+                fix = f"see to {tempfile.gettempdir()}, where the hook was tried, then run `rehydrate doctor` again"
+            yield Finding(False, f"{fault}{unregistered}", fix)
+            return
+    answered = f"{{}} in {quiet.ms} ms; a made-up compaction gets {output.counted(parts, 'part')} in {full.ms} ms"
+    yield _in_time(subject) or Finding(True, answered + unregistered)
+
+
+def _limit_s(subject: Subject) -> int:
+    """After how many seconds the host ends the registered command."""
+    registration, install = subject.registration, subject.module("install")
+    if registration is None:
+        return int(install.TIMEOUT_S)
+    given = registration.timeout_s
+    return int(given if given is not None and given > 0 else install.DEFAULT_TIMEOUT_S)
+
+
+def _in_time(subject: Subject) -> Finding | None:
+    """What is wrong when the host would end the hook before it gives up by itself; None when it would not."""
+    limit_s, (settings, _) = _limit_s(subject), read_settings(subject.environ)
+    if settings.deadline_s < limit_s:
+        return None
+    detail = f"the client ends it after {limit_s} s, and it may take {settings.deadline_s:g} s (the setting deadline_s)"
+    detail += ", so a long conversation could get nothing back"
+    registration = subject.registration
+    if registration is None or limit_s > DEADLINE_S:
+        return Finding(False, detail, f"run `rehydrate config set deadline_s {min(limit_s - 2, DEADLINE_S)}`")
+    where = f"{registration.place} of {subject.short(registration.file)}"
+    timeout_s = subject.module("install").TIMEOUT_S
+    return Finding(False, detail, f"write the timeout {max(timeout_s, int(settings.deadline_s) + 2)} at {where}")
+
+
+def backend(subject: Subject) -> Iterator[Finding]:
+    """Which implementation the registered command runs on."""
+    command, _ = _runnable(subject)
+    if command is None:
+        yield Finding(True, f"{BACKEND}, in this installation (the registered one was not asked)")
+        return
+    with tempfile.TemporaryDirectory(prefix="rehydrate-") as private:
+        environ = _environ(subject.environ, subject.module("rehearsal").made_up(private).environ, private)
+        code = _BACKEND.format(package=command.package)
+        words = [command.python, *launch.FLAGS, _NO_CACHE, "-c", code]
+        ran = _run(words, b"", private, environ, _ASKED_S)
+    try:
+        used, why, version, python = json.loads(ran.answer)
+    except ValueError:
+        silence = f"it gave no answer in {_ASKED_S} s" if ran.status is None else "it printed no answer"
+        detail = f"it cannot be asked: {ran.trouble or silence}"
+        yield Finding(False, detail, _REINSTALL.format(subject.install()))
+        return
+    compiled = glob.glob(os.path.join(glob.escape(command.package), "rehydrate", "_native*.[sp][oy]*"))
+    if why and any(not each.endswith(".pyi") for each in compiled):
+        detail = f"the compiled module is there, but Python {python} cannot load it: {why}"
+        yield Finding(False, detail, f"{_REINSTALL.format(subject.install())} (it works without it, only slower)")
+        return
+    told = {"rust": "rust, the compiled module", "python": "python, without the compiled module"}[used]
+    if used == "python" and not why:
+        told = "python, because REHYDRATE_PURE=1 is set in this shell"
+    yield Finding(True, f"{told}; rehydrate {version}, Python {python}")
+
+
+def _runnable(subject: Subject) -> tuple[launch.Command | None, Finding | None]:
+    """The command to try: the registered one, without one this installation's; or why none is run."""
+    registration, again = subject.registration, f"run `{subject.install()}`"
+    try:
+        own = launch.Command.of_this(subject.client)
+    except ValueError as error:
+        return None, Finding(False, f"there is no command: {error}", "install rehydrate somewhere else")
+    if registration is None:
+        return own, None
+    command = subject.command(registration)
+    if command is None:
+        why = "it is not run here, because it is not to the letter as `rehydrate install` writes it"
+        return None, Finding(False, f"the command of {registration.place}: {why}", again)
+    if command.client != subject.client or subject.message(command) is None:
+        words = " ".join((command.client, *command.options))
+        return None, Finding(False, f"the command of {registration.place} ends in {words!r}", again)
+    if registration.file != subject.own_file and command[:2] != own[:2]:
+        shown = subject.short(registration.file)
+        why = "it is not run here, because it starts another installation, and the file is not your own"
+        return None, Finding(False, f"the command in {shown}: {why}", f"{again}, if you trust that folder")
+    gone = _gone(command)
+    if gone is not None:
+        detail = f"the installation that is registered is gone: there is no {subject.short(gone)}"
+        return None, Finding(False, detail, f"{again} (if that is the one meant, install it again before)")
+    return command, None
+
+
+def _gone(command: launch.Command) -> str | None:
+    """The path that the command needs and that is not there."""
+    if not os.path.isfile(command.python):
+        return command.python
+    if not os.path.isdir(command.package):
+        return None if os.path.isfile(command.package) else command.package
+    package = os.path.join(command.package, "rehydrate")
+    return None if os.path.isdir(package) else package
+
+
+def _environ(environ: Mapping[str, str], stage: Mapping[str, str], private: str) -> dict[str, str]:
+    """The host's environment, as far as it is known, with every home in the private folder and no setting of ours."""
+    kept = {key: value for key, value in environ.items() if not key.startswith("REHYDRATE_") or key in _KEPT}
+    homes = {name: os.path.join(private, name.lower()) for name in _XDG}
+    return {**kept, **homes, "TMPDIR": private, **stage}
+
+
+def _run(command: str | list[str], payload: bytes, folder: str, environ: Mapping[str, str], limit_s: float) -> _Ran:
+    """Run a shell's command, or a program, and take everything it started down when its time is over."""
+    words: Any = ["sh", "-c", command] if isinstance(command, str) and os.name != "nt" else command
+    started_s = time.monotonic()
+    process = subprocess.Popen(
+        words,
+        shell=isinstance(words, str),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env={**environ, "PWD": folder},
+        start_new_session=True,
+    )
+    status: int | None
+    try:
+        answer, errors = process.communicate(payload, timeout=limit_s)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        _end(process)
+        answer, errors = process.communicate()
+        status = None
+    except BaseException:  # Ctrl-C does not reach it in its own session
+        _end(process)
+        raise
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    return _Ran(answer, lines[-1] if lines else "", status, round((time.monotonic() - started_s) * 1000))
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its session is its own, so nobody else's process is in the group
+    else:
+        process.kill()
+
+
+def _passed(ran: _Ran, limit_s: float) -> _Ran:
+    """What was run, when the host would look at its answer; ValueError, a clause, when it would not."""
+    if ran.status is None:
+        raise _TooSlow(f"it took longer than the {limit_s:g} s that it has, so the host drops its answer")
+    if ran.answer in (b"{}\n", b"{}\r\n", b"{} \r\n"):
+        raise ValueError(f"the hook fails, and only the command's fall-back answers: {ran.trouble or 'without a word'}")
+    if ran.status != 0:
+        raise ValueError(f"it ended with status {ran.status}, so the host drops its answer: {ran.trouble}")
+    if ran.trouble:
+        raise ValueError(f"it printed on standard error: {ran.trouble}")
+    return ran
+
+
+def _mend(subject: Subject, command: launch.Command, fault: ValueError) -> str:
+    registration = subject.registration
+    if registration is not None and isinstance(fault, _TooSlow):
+        where = f"{registration.place} of {subject.short(registration.file)}"
+        return f"run `rehydrate doctor` again; if it stays so, write a larger timeout (whole seconds) at {where}"
+    if command[:2] == launch.Command.of_this(subject.client)[:2]:
+        return _REINSTALL.format(subject.install())
+    return f"run `{subject.install()}`, which registers the installation that you are running now"
