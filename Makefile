@@ -1,4 +1,4 @@
-# demo, test, lint, bench: each makes .venv and installs what it needs by itself; a second run finds it done.
+# demo, test, lint, docs, bench, dist: each makes .venv and installs what it needs by itself; a second run finds it done.
 # clean takes away all that they made.
 # With a working cargo the native module is built (and rebuilt when its source changes), else the pure package.
 
@@ -12,11 +12,11 @@ endif
 BUILD := $(if $(CARGO),native,pure)
 export REHYDRATE_PURE_BUILD := $(if $(CARGO),,1)
 
-BUILD_INPUTS := pyproject.toml $(wildcard build_backend/*.py)
+BUILD_INPUTS := pyproject.toml build_backend/rehydrate_build.py
 RUST_INPUTS := $(wildcard Cargo.toml Cargo.lock) $(shell find rust/src -name '*.rs' 2>/dev/null)
 INSTALLED := $(VENV)/.installed-$(BUILD)
 
-.PHONY: demo test test-native test-pure lint lint-python lint-rust bench clean
+.PHONY: demo test test-native test-pure lint lint-python lint-rust lint-workflows docs bench dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/python demo/run.py
@@ -26,14 +26,15 @@ test: test-$(BUILD)
 test-native: $(INSTALLED)
 	cargo test --locked
 	$(BIN)/python -m pytest
-	@echo "The same again on the pure twin (what compares or is parametrised over both ran above):"
-	REHYDRATE_PURE=1 $(BIN)/python -m pytest --ignore=tests/parity --ignore=tests/scan --ignore=tests/real
+	@echo "The same again on the pure twin (what is about both, or neither, ran above):"
+	REHYDRATE_PURE=1 $(BIN)/python -m pytest --ignore=tests/parity --ignore=tests/scan --ignore=tests/real \
+	    --ignore=tests/build --ignore=tests/dist
 
 test-pure: $(INSTALLED)
 	@echo "No working cargo: the PURE package was built and is tested; the native module is not."
 	$(BIN)/python -m pytest
 
-lint: lint-python $(if $(CARGO),lint-rust)
+lint: lint-python lint-workflows $(if $(CARGO),lint-rust)
 	$(if $(CARGO),,@echo "No working cargo: the Python half was checked; rustfmt, clippy and the compiled module's stub were not.")
 
 lint-python: $(INSTALLED)
@@ -48,12 +49,23 @@ lint-rust: $(INSTALLED)
 	cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 	cargo clippy --locked --all-targets --all-features -- -D warnings
 
+lint-workflows: $(INSTALLED)
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --quiet --offline --persona pedantic .github/workflows
+
+docs: $(INSTALLED)
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m mkdocs build --strict
+
 bench: $(INSTALLED)
 	$(BIN)/python benches/hook.py
 	$(BIN)/python benches/scan.py
 
+dist: $(INSTALLED)
+	$(BIN)/python build_backend/dist.py
+
 clean:
-	rm -rf $(VENV) target dist .hypothesis .mypy_cache .pytest_cache .ruff_cache python/rehydrate/_native*.so
+	rm -rf $(VENV) target dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache python/rehydrate/_native*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed-native: $(RUST_INPUTS)

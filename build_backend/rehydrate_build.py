@@ -2,8 +2,8 @@
 
 Promises: `pip install .` never fails for want of Rust.  Without a working cargo (`cargo --version` fails), with
 `REHYDRATE_PURE_BUILD=1`, or when cargo cannot build the crate here (too old, no linker, crates out of reach), the
-wheel is pure Python, and standard error says so.  maturin makes the native wheel, hatchling the pure one and every
-sdist, so that an sdist is the same whatever the machine has.
+wheel is pure Python, and standard error says so.  On Windows it always is: the crate needs a POSIX system.  maturin
+makes the native wheel, hatchling the pure one and every sdist, so that an sdist is the same whatever the machine has.
 
 There is no `prepare_metadata_for_build_*`: which wheel comes out is known only once it is built.
 """
@@ -15,14 +15,18 @@ import subprocess
 import sys
 from typing import Any
 
+if sys.version_info < (3, 10):  # noqa: UP036  # pip looks at what we require only after this was imported
+    sys.exit(f"rehydrate needs Python 3.10 or later, and this is {sys.version_info[0]}.{sys.version_info[1]}")
+
 _HATCHLING = "hatchling>=1.26"
 _MATURIN = "maturin>=1.7,<2"
+_HAS_NATIVE = os.name == "posix"
 _Config = dict[str, Any] | None
 
 
 def get_requires_for_build_wheel(config_settings: _Config = None) -> list[str]:
     """hatchling always, for the pure wheel may be needed after all; maturin where the native one will be tried."""
-    return [_HATCHLING] if _reason_for_pure() else [_MATURIN, _HATCHLING]
+    return [_HATCHLING] if reason_for_pure() else [_MATURIN, _HATCHLING]
 
 
 def get_requires_for_build_editable(config_settings: _Config = None) -> list[str]:
@@ -45,7 +49,7 @@ def build_sdist(sdist_directory: str, config_settings: _Config = None) -> str:
 
 def build_wheel(wheel_directory: str, config_settings: _Config = None, metadata_directory: str | None = None) -> str:
     """The native wheel, or the pure one."""
-    reason = _reason_for_pure()
+    reason = reason_for_pure()
     if not reason:
         import maturin
 
@@ -61,7 +65,7 @@ def build_wheel(wheel_directory: str, config_settings: _Config = None, metadata_
 
 def build_editable(wheel_directory: str, config_settings: _Config = None, metadata_directory: str | None = None) -> str:
     """The same for an editable install: a compiled module lies in the source tree, in a pure one there is none."""
-    reason = _reason_for_pure()
+    reason = reason_for_pure()
     if not reason:
         import maturin
 
@@ -89,10 +93,12 @@ class _Failure(contextlib.AbstractContextManager["_Failure", bool]):
         return True
 
 
-def _reason_for_pure() -> str:
+def reason_for_pure() -> str:
     """Why the pure wheel is built; empty when the native one is to be tried."""
     if os.environ.get("REHYDRATE_PURE_BUILD", "") not in ("", "0"):
         return "REHYDRATE_PURE_BUILD asks for it"
+    if not _HAS_NATIVE:
+        return "the native module is for Linux and macOS"
     try:
         found = subprocess.run(["cargo", "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     except (OSError, subprocess.TimeoutExpired):
@@ -104,9 +110,10 @@ def _reason_for_pure() -> str:
 
 def _say_pure(reason: str) -> None:
     line = "*" * 100
+    mend = " With a working Rust toolchain, install again for the native one." if _HAS_NATIVE else ""
     sys.stderr.write(
         f"\n{line}\nrehydrate: building the PURE PYTHON package, because {reason}.\n"
-        "It gives the same answers, more slowly. With a working Rust toolchain, install again for the native one.\n"
+        f"It gives the same answers, more slowly.{mend}\n"
         f"{line}\n\n"
     )
     sys.stderr.flush()

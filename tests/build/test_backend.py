@@ -1,6 +1,7 @@
 """The build backend: which wheel is made where, and that a build never fails for want of Rust."""
 
 import os
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -85,6 +86,14 @@ def test_the_pure_wheel_can_be_asked_for(backend, cargo, capsys, monkeypatch):
     assert "REHYDRATE_PURE_BUILD" in capsys.readouterr().err
 
 
+def test_windows_gets_the_pure_wheel_and_no_advice_to_install_rust(backend, cargo, capsys, monkeypatch):
+    cargo(0)
+    monkeypatch.setattr(backend, "_HAS_NATIVE", False)
+    assert backend.build_wheel("out") == "pure.whl"
+    said = capsys.readouterr().err
+    assert "for Linux and macOS" in said and "toolchain" not in said
+
+
 @pytest.mark.parametrize("error", [SystemExit(1), RuntimeError("no linker")], ids=repr)
 def test_a_crate_that_does_not_build_gives_the_pure_wheel(backend, cargo, capsys, monkeypatch, error):
     def fail(*_):
@@ -113,6 +122,12 @@ def test_a_pure_editable_install_leaves_no_compiled_module(backend, cargo, tmp_p
     (package / "_native.pyi").touch()
     backend.build_editable("out")
     assert [each.name for each in package.iterdir()] == ["_native.pyi"]
+
+
+def test_a_python_that_is_too_old_is_told_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 9, 1))
+    with pytest.raises(SystemExit, match=r"needs Python 3\.10 or later, and this is 3\.9$"):
+        runpy.run_path(str(ROOT / "build_backend" / "rehydrate_build.py"))
 
 
 def test_the_real_pure_wheel_and_sdist(tmp_path):
