@@ -79,10 +79,11 @@ if BACKEND == "python":
 
 
 def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None) -> Tail:
-    """Reads every complete line after the cursor (None: from the start) and finds the records of type CHECKPOINT.
+    """Reads every complete line after the cursor and finds the records of type CHECKPOINT.
 
-    The work is that of reading the new bytes, however long the file is.  Exact for every line that is one whole object;
-    `damaged` is a lower bound, as most lines are not looked at in full.
+    `cursor`: where an earlier read ended; None reads from the start.  The work is that of reading the new bytes,
+    however long the file is.  Exact for every line that is one whole object; `damaged` is a lower bound, as most lines
+    are not looked at in full.  Raises ValueError for a value that is no cursor.
     """
     return _chosen.scan_tail(path, cursor)
 
@@ -90,7 +91,8 @@ def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None) -> Tail:
 def probe(path: "AnyPath") -> Probe:
     """The first step and the highest one, from the first 16 non-blank lines and the last 64 KiB of a file.
 
-    The window at the end is doubled while no complete record lies in it.  A member is None where nothing was found.
+    The window at the end is doubled while no complete record lies in it.  A member is None where nothing was found; an
+    empty file gives a `Probe` of None and a size of 0.  The work does not depend on the size of the file.
     """
     return _chosen.probe(path)
 
@@ -98,7 +100,8 @@ def probe(path: "AnyPath") -> Probe:
 def find_step(path: "AnyPath", step: int, *, slack: int = 0) -> "Found | None":
     """The record with the largest step in `step - slack..step`, the last line of several; None when there is none.
 
-    Looks at the end of the file first and searches all of it when that does not decide.  ValueError: a slack below 0.
+    `slack`: how many step indices may be missing.  Looks at the end of the file first and searches all of it when that
+    does not decide.  Raises ValueError for a slack below 0.
     """
     return _chosen.find_step(path, step, slack=slack)
 
@@ -107,7 +110,8 @@ def probe_candidates(paths: "Iterable[AnyPath]", step: int, *, slack: int = 0) -
     """`probe` and `find_step` over many files, each opened once; a list in the order of the paths.
 
     None where a file cannot be a parent: no first step or one behind `step`, no record in `step - slack..step`, or
-    nothing that can be read.
+    nothing that can be read.  So a file that is missing or not readable raises nothing here.  Raises ValueError for a
+    slack below 0.
     """
     return _chosen.probe_candidates(paths, step, slack=slack)
 
@@ -119,10 +123,14 @@ def iter_steps(
     steps: "Steps | None" = None,
     cursor: "AnyCursor | None" = None,
 ) -> StepIterator:
-    """The records after the cursor, one after another, as `Step`.
+    """The records after the cursor, one after another in file order, as `Step`.
 
-    `types`: only records whose `type` is one of them; lines that cannot hold one are passed over.  `steps`: (first,
-    last), both included and None where open; leaves out records without a step.  The iterator's `cursor` is where a
+    `types`: only records whose `type` is one of them; lines that cannot hold one are passed over; None takes every
+    type.  `steps`: (first, last), both included and None where open; leaves out records without a step; None takes
+    every record.  `cursor`: where an earlier read ended; None reads from the start.
+
+    The file is opened by the call itself, so the call raises what opening raises, ValueError for a value that is no
+    cursor or no range, and TypeError for a bare str in place of several types.  The iterator's `cursor` is where a
     later call goes on; `damaged`, `damaged_offsets` and `restarted` as in `Tail`, but `damaged` exact for the lines
     that were not passed over.
     """
@@ -149,15 +157,20 @@ def iter_records(
     where: "Mapping[str, Collection[Any]] | None" = None,
     cursor: "AnyCursor | None" = None,
 ) -> "RecordIterator[tuple[Any, ...]]":
-    """Any JSONL: of each record the values of the named top-level members, then its offset and its length, as a tuple.
+    """Any JSONL: of each record the values of the named top-level members, then its offset and its length in bytes, as
+    one tuple: `(*values, offset, length)`.
 
     `where` maps keys to allowed values: a record passes when for each of them its value is among the allowed ones; a
-    missing member counts as None.  Values are decoded as by `Step.json`; a missing one is None, and so is one nested
-    too deep for that.  `cursor`: where an earlier read ended; None reads from the start.
+    missing member counts as None.  `where=None` lets every record pass.  Values are decoded as by `Step.json`; a
+    missing one is None, and so is one nested too deep for that.  `cursor`: where an earlier read ended; None reads from
+    the start.
     """
     return _chosen.iter_records(path, keys, where=where, cursor=cursor)
 
 
 def cursor_at(path: "AnyPath", offset: int) -> Cursor:
-    """The cursor for an offset, to begin a read at a known record.  ValueError: below 0, or the file is shorter."""
+    """The cursor for an offset in bytes, to begin a read at a known record.
+
+    Raises ValueError when the offset is below 0 or the file is shorter.
+    """
     return _chosen.cursor_at(path, offset)

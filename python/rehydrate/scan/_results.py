@@ -133,11 +133,11 @@ class Probe(NamedTuple):
     first_step: "int | None"
     """Step of the first record that has one among the first 16 non-blank lines; None when none has."""
     first_created_at: "str | None"
-    """`created_at` of that record."""
+    """`created_at` of that record; None when absent or no string."""
     last_step: "int | None"
     """The highest step in the tail window; None when no record in it has one."""
     last_created_at: "str | None"
-    """`created_at` of the record with that step (the last such line)."""
+    """`created_at` of the record with that step (the last such line); None when absent or no string."""
     size: int
     """Bytes in the file when it was opened."""
 
@@ -182,9 +182,13 @@ class Step(NamedTuple):
     index: "int | None"  # type: ignore[assignment]  # the specified name; hides tuple.index
     """Its `step_index`; None when it has none that is an integer within 64 bits."""
     type: "str | None"
+    """What kind of record it is, for example `USER_INPUT`."""
     source: "str | None"
+    """Who made it, for example `MODEL`."""
     status: "str | None"
+    """How far it is, for example `RUNNING` or `DONE`; of several records with one step the last line is right."""
     created_at: "str | None"
+    """When it was made, as it is written in the file (RFC 3339)."""
     offset: int
     """Bytes from the start of the file to the record's `{`."""
     length: int

@@ -1,0 +1,359 @@
+"""Writes the two pages that are made from the code: `commands.md` from the commands, `scan.md` from the docstrings.
+
+Promises: the same source gives the same bytes, whatever the terminal, the version of click and the native module are.
+`--check` writes nothing and fails when a page is not what it would be.
+"""
+
+import argparse
+import ast
+import html
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from rehydrate.cli.group import rehydrate
+
+DOCS = Path(__file__).resolve().parent
+SCAN = DOCS.parent / "python" / "rehydrate" / "scan"
+MADE = "<!-- Made by `python docs/generate.py`: change the code, not this page. -->"
+
+
+class Notes(NamedTuple):
+    """What a command's help does not say."""
+
+    fails: str
+    """When the exit status is 1."""
+    json: str
+    """Anchor of its shape in `json.md`."""
+
+
+NOTES = {
+    "install": Notes("a file was refused, or no client was found and none was named", "install-and-uninstall"),
+    "uninstall": Notes("a file was refused", "install-and-uninstall"),
+    "doctor": Notes("a check failed", "doctor"),
+    "sessions": Notes("something went wrong; that there is no conversation is no failure", "sessions"),
+    "show": Notes("the conversation or the boundary was not found, or there is no message yet", "show"),
+    "lineage": Notes("the conversation was not found", "lineage"),
+    "scan": Notes("the file cannot be read", "scan"),
+    "config": Notes("the settings file cannot be read, changed or written", "config"),
+}
+"""For each command; a page is only made when every command has its notes."""
+
+COMMANDS_HEAD = """\
+# Commands
+
+Every command takes `--help`, which says what stands here, and `--debug`, which shows tracebacks. `rehydrate --version`
+prints the version and the backend: `rust`, or `python` where the compiled module is missing.
+
+CLIENT is `antigravity`. SESSION is a conversation id, the beginning of one, `client:id`, or the path of a transcript or
+of its folder. Without it the newest conversation of the working folder is meant.
+
+| exit status | meaning |
+|---:|---|
+| 0 | done |
+| 1 | not found, refused, or a check failed |
+| 2 | wrong usage |
+
+An error is one sentence on standard error that says what to do next. With `--json` a command prints JSON and nothing
+else; the shapes are on [a page of their own](json.md). Colours, bars and the pager come on a terminal only, and no
+colours where `NO_COLOR` is set.
+
+Completion of commands, options and conversation ids, in the shell's start-up file:
+
+```sh
+eval "$(_REHYDRATE_COMPLETE=bash_source rehydrate)"  # ~/.bashrc, bash 4.4 or later
+eval "$(_REHYDRATE_COMPLETE=zsh_source rehydrate)"   # ~/.zshrc, after compinit
+_REHYDRATE_COMPLETE=fish_source rehydrate | source   # ~/.config/fish/config.fish
+```
+"""
+
+HOOK_SECTION = """\
+## rehydrate hook
+
+```sh
+rehydrate hook antigravity
+```
+
+What a client runs before every model call. It reads the client's payload from standard input, writes one answer and
+exits with status 0, whatever happens. It is never needed by hand; `rehydrate doctor` runs it as the client does. The
+registered command starts the same code without going through this one, see [how it works](how-it-works.md#the-hook).
+
+| option | meaning |
+|---|---|
+| `--as KIND` | How the text reaches the model: `systemMessage` or `ephemeralMessage`. |
+"""
+
+SCAN_EXAMPLE = """\
+## An example
+
+```python
+from rehydrate import scan
+
+path = "transcript_full.jsonl"
+tail = scan.scan_tail(path)
+for mark in tail.boundaries:
+    print(f"a compaction at step {mark.step}, {mark.length} bytes from offset {mark.offset} on")
+
+steps = scan.iter_steps(path, types={"USER_INPUT"})
+for step in steps:
+    print(step.index, step.created_at, step.json()["content"][:60])
+
+later = scan.scan_tail(path, steps.cursor)  # only what was written since
+assert not later.restarted and later.lines == 0
+```
+
+`rehydrate scan` does the same [on the command line](commands.md#rehydrate-scan).
+"""
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(description="Write the pages that are made from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a page is stale")
+    check = parser.parse_args().check
+    stale = {path: text for path, text in pages().items() if not path.exists() or path.read_text("utf-8") != text}
+    for path, text in stale.items():
+        if check:
+            print(f"{path} is stale: run `python docs/generate.py`", file=sys.stderr)
+        else:
+            path.write_text(text, "utf-8")
+    return 1 if check and stale else 0
+
+
+def pages() -> dict[Path, str]:
+    """File and text of each page."""
+    return {DOCS / "commands.md": commands_page(), DOCS / "scan.md": scan_page()}
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+def commands_page() -> str:
+    """Every command in the order in which people meet them."""
+    context = click.Context(rehydrate, info_name="rehydrate")
+    parts = [f"{MADE}\n", COMMANDS_HEAD]
+    for name in rehydrate.list_commands(context):
+        command = rehydrate.get_command(context, name)
+        assert command is not None
+        parts += _command(command, f"rehydrate {name}", after=_notes(NOTES[name], name))
+    parts.append(HOOK_SECTION)
+    return "\n".join(parts)
+
+
+def _command(command: click.Command, called: str, *, after: str) -> Iterator[str]:
+    """Heading, usage, help, examples and options (but for `--debug`, which all have), then `after`; the commands below
+    it likewise.
+    """
+    yield f"{'#' * len(called.split())} {called}\n"
+    shown = [each for each in command.params if not getattr(each, "hidden", False)]
+    arguments = [_argument(each) for each in shown if isinstance(each, click.Argument)]
+    options = [each for each in shown if isinstance(each, click.Option) and each.name != "debug"]
+    words = [called, *(["[OPTIONS]"] if options else []), *arguments]
+    below = command.commands if isinstance(command, click.Group) else {}
+    if isinstance(command, click.Group):
+        words.append("[COMMAND ...]" if command.invoke_without_command else "COMMAND ...")
+    yield f"```text\n{' '.join(words)}\n```\n"
+    yield from _help(command.help or "")
+    if options:
+        yield "| option | meaning |\n|---|---|"
+        yield "".join(f"| {_spelt(each)} | {_meaning(each)} |\n" for each in options)
+    if after:
+        yield after
+    for name, each in below.items():
+        yield from _command(each, f"{called} {name}", after="")
+
+
+def _help(text: str) -> Iterator[str]:
+    """The paragraphs; a block that is not to be wrapped (`\\b`) is one of examples."""
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        lines = [line.strip() for line in paragraph.split("\n")]
+        if lines[0] != "\b":
+            yield _escaped(" ".join(lines)) + "\n"
+            continue
+        examples = [re.sub(r"\s{2,}(?!#)", "  # ", line, count=1) for line in lines[1:] if line]
+        if examples[0] in ("Examples:", "Example:"):
+            yield "```sh\n" + "\n".join(examples[1:]) + "\n```\n"
+        else:
+            yield "```text\n" + "\n".join(lines[1:]) + "\n```\n"
+
+
+def _argument(argument: click.Argument) -> str:
+    name = (argument.metavar or argument.name or "").upper().removesuffix("...").strip("[]")
+    name = name if argument.required else f"[{name}]"
+    return f"{name}..." if argument.nargs != 1 else name
+
+
+def _spelt(option: click.Option) -> str:
+    value = ""
+    if not option.is_flag:
+        choices = option.type.choices if isinstance(option.type, click.Choice) else ()
+        value = " " + (option.metavar or f"[{'|'.join(map(str, choices))}]" if choices or option.metavar else "VALUE")
+    return _code(", ".join(option.opts) + value)
+
+
+def _meaning(option: click.Option) -> str:
+    default = f" Without it: `{option.default}`." if option.show_default and not option.is_flag else ""
+    return _escaped(" ".join((option.help or "").split())).replace("|", "\\|") + default
+
+
+def _notes(notes: Notes, name: str) -> str:
+    return f"Exit status 1: {notes.fails}. JSON: [{name}](json.md#{notes.json}).\n"
+
+
+def _code(text: str) -> str:
+    """Code for a cell of a table, where one renderer needs a `|` in backticks escaped and another shows the escape."""
+    return "<code>" + html.escape(text).replace("|", "&#124;") + "</code>" if "|" in text else f"`{text}`"
+
+
+def _escaped(text: str) -> str:
+    """The text with what Markdown would take for a sign of its own made plain, outside of backticks."""
+    pieces = re.split(r"(`[^`]*`)", text)
+    return "".join(each if each.startswith("`") else re.sub(r"([_<\[\]])", r"\\\1", each) for each in pieces)
+
+
+# -- the library ------------------------------------------------------------------------------------------------------
+
+
+class Public(NamedTuple):
+    """A module's public names, read from its source: nothing is imported, so no backend can make a difference."""
+
+    doc: str
+    functions: dict[str, ast.FunctionDef]
+    classes: dict[str, ast.ClassDef]
+    names: dict[str, tuple[str, str]]
+    """Other names with a docstring below them: value and docstring."""
+
+
+def scan_page() -> str:
+    """The operations, then what they give, then the types of what they take."""
+    face, results, arguments = (_read(SCAN / f"{name}.py") for name in ("__init__", "_results", "_arguments"))
+    exported = _exported(SCAN / "__init__.py")
+    parts = [f"{MADE}\n", "# The library: rehydrate.scan\n", _paragraphs(face.doc), SCAN_EXAMPLE]
+    parts.append("## Operations\n")
+    for name, function in face.functions.items():
+        if name in exported:
+            parts += [f"### {name}\n", _signature(function), _paragraphs(_doc(function))]
+    parts.append("## Results\n")
+    parts.append("Named tuples, but for the iterators. They compare, unpack and pickle as tuples do.\n")
+    for name, each in results.classes.items():
+        if name in exported:
+            parts += [f"### {name}\n", _paragraphs(_doc(each)), *_members(each)]
+    for name, (value, doc) in results.names.items():
+        if name in exported:
+            parts += [f"### {name}\n", f"```text\n{name} = {value}\n```\n", _paragraphs(doc)]
+    parts.append("## What the operations take\n")
+    types = {name: value for name, (value, _) in arguments.names.items() if name[0].isupper() and not name.isupper()}
+    taken = "\n".join(f"{name} = {value}" for name, value in types.items())
+    parts.append(f"```text\n{taken}\n```\n")
+    parts.append("## BACKEND\n")
+    parts.append(
+        'A str: `"rust"` when the compiled module runs, `"python"` when its twin does. It is chosen once, when '
+        "`rehydrate.scan` is first imported. `REHYDRATE_PURE=1` in the environment takes the twin. Both give the same "
+        "results and the same errors.\n"
+    )
+    return "\n".join(parts)
+
+
+def _exported(path: Path) -> set[str]:
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    raise ValueError(f"{path} has no __all__")
+
+
+def _read(path: Path) -> Public:
+    tree = ast.parse(path.read_text("utf-8"))
+    body = [each for node in tree.body for each in (node.body if isinstance(node, ast.If) else [node])]
+    names = {}
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            names[node.targets[0].id] = (ast.unparse(node.value), _text(after))
+    return Public(
+        ast.get_docstring(tree) or "",
+        {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)},
+        {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)},
+        names,
+    )
+
+
+def _doc(node: ast.FunctionDef | ast.ClassDef) -> str:
+    doc = ast.get_docstring(node)
+    if not doc:
+        raise ValueError(f"{node.name} has no docstring")
+    return doc
+
+
+def _text(node: ast.stmt | None) -> str:
+    """What a docstring below a name says; empty when the statement is none."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
+
+def _members(node: ast.ClassDef) -> Iterator[str]:
+    """Fields and properties as a table, then the methods."""
+    rows, methods = [], []
+    for each, after in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+            rows.append((each.target.id, _type(each.annotation), _text(after)))
+        elif isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
+            if any(isinstance(mark, ast.Name) and mark.id == "property" for mark in each.decorator_list):
+                rows.append((each.name, _type(each.returns), _doc(each)))
+            else:
+                methods.append(each)
+    if rows:
+        yield "| member | type | meaning |\n|---|---|---|"
+        yield "".join(_row(node.name, *row) for row in rows)
+    for each in methods:
+        yield f"#### {node.name}.{each.name}\n"
+        yield _signature(each)
+        yield _paragraphs(_doc(each))
+
+
+def _row(owner: str, name: str, type_name: str, doc: str) -> str:
+    if not doc:
+        raise ValueError(f"{owner}.{name} has no docstring")
+    return f"| `{name}` | {_code(type_name)} | {' '.join(doc.split())} |\n"
+
+
+def _type(node: ast.expr | None) -> str:
+    """An annotation as it is written, whether or not it stands in quotes."""
+    if node is None:
+        return "None"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+
+
+def _signature(function: ast.FunctionDef) -> str:
+    """The signature on one line, or with an argument a line where that is too long."""
+    given = function.args
+    words = []
+    plain = [each for each in given.args if each.arg != "self"]
+    defaults = [None] * (len(plain) - len(given.defaults)) + list(given.defaults)
+    for argument, default in zip(plain, defaults, strict=True):
+        words.append(_parameter(argument, default))
+    if given.kwonlyargs:
+        words.append("*")
+        words += [_parameter(*pair) for pair in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+    end = f") -> {_type(function.returns)}"
+    line = f"{function.name}({', '.join(words)}{end}"
+    if len(line) > 100:
+        line = f"{function.name}(\n" + "".join(f"    {word},\n" for word in words) + end
+    return f"```text\n{line}\n```\n"
+
+
+def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
+    text = f"{argument.arg}: {_type(argument.annotation)}"
+    return text if default is None else f"{text} = {ast.unparse(default)}"
+
+
+def _paragraphs(doc: str) -> str:
+    """A docstring's paragraphs, each on a line of its own."""
+    paragraphs = re.split(r"\n\s*\n", doc.strip())
+    return "".join(_escaped(re.sub(r"\s+", " ", each)) + "\n\n" for each in paragraphs).rstrip("\n") + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
