@@ -196,7 +196,9 @@ def test_nothing_is_left_when_it_is_told_to_end(installed, tmp_path, name):
     command = command.replace("/opt", str(tmp_path / "opt"))
     hook = {"PreInvocation": [{"command": command, "timeout": 60}]}
     (installed.home / "config" / "hooks.json").write_text(json.dumps({"a": hook}))
-    words = [sys.executable, "-c", "from rehydrate.cli import main; main()", "doctor"]
+    heard = "default_int_handler" if name == "SIGINT" else "SIG_DFL"  # whatever those who started us made of it
+    code = f"import signal as s; s.signal(s.{name}, s.{heard}); from rehydrate.cli import main; main()"
+    words = [sys.executable, "-c", code, "doctor"]
     environ = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(PACKAGE)}
     process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process, open(fifo, "rb", buffering=0) as child:

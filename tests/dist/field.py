@@ -94,13 +94,15 @@ class Field:
 
 
 def serve(field: Field, backend: str) -> None:
-    """Install, answer a compaction once, uninstall; AssertionError when anything is not as it must be."""
+    """Install, answer a compaction once, as the settings say, uninstall; AssertionError when anything is not as it must be."""
     assert field.run("--version").endswith(f", backend {backend}\n"), field.run("--version")
     before = field.files()
     field.run("install", "antigravity")
+    field.run("config", "set", "part_bytes", "8000")
     text = field.invoke()
     for words in EARLY_WORDS:
         assert words in text, f"missing: {words}"
+    assert "| part 2/" in text, "the hook must heed the settings file"
     assert field.invoke() == "", "the same history must not be delivered twice"
     field.run("uninstall", "antigravity", "--purge")
     assert field.files() == before, "uninstall must leave the home as it was"
