@@ -4,6 +4,7 @@ Paths are the system's bytes (`os.fsencode`).  A cursor goes in as (offset, crc)
 Filesystem errors are the matching OSError, bad data a ValueError.  The interpreter is released while files are read.
 """
 
+from collections.abc import Callable
 from typing import Any, final
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "open_beneath",
     "probe",
     "probe_candidates",
+    "read_tree",
     "scan_tail",
 ]
 
@@ -34,6 +36,15 @@ def probe_candidates(
     paths: list[bytes], step: int, slack: int
 ) -> list[tuple[int, str | None, int, str | None, int, int | None, str | None, int] | None]:
     """First step and time; step, time and offset; highest step and time; size.  None for a file that is no parent."""
+
+def read_tree(
+    path: bytes,
+    take: Callable[[list[str | None], list[str | None], list[str | None], list[int], list[int]], object],
+) -> tuple[int, int, list[int], int]:
+    """Lines, damaged, damaged offsets, size.
+
+    `take` is called with uuids, parents, types, offsets and lengths of some records after another, in file order.
+    """
 
 def cursor_at(path: bytes, offset: int) -> tuple[int, int, str]: ...
 def iter_steps(

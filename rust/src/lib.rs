@@ -1,28 +1,32 @@
 //! Finds steps, boundaries and records in JSONL transcripts that another process is still writing.
 //!
 //! The files are never mapped into memory and never parsed as a whole: lines come out of one fixed buffer ([`lines`]),
-//! a structural walk finds the top-level members of the few that matter ([`members`]), and the operations on top of
-//! them answer exactly what a full parse would ([`tail`], [`probe`], [`steps`]). [`gate`] decides for the hook whether
-//! there is anything to do at all.
+//! a structural walk finds the top-level members of the few that matter ([`members`]), a faster one ([`whole`]) those of
+//! every line where all matter, and the operations on top of them answer exactly what a full parse would ([`tail`],
+//! [`probe`], [`steps`], [`tree`]). [`gate`] decides for the hook whether there is anything to do at all.
 //!
 //! Nothing here logs or prints. The Python binding is a feature (`python`) in a file of its own.
 
 #![deny(missing_docs, unsafe_code)]
 
 pub mod beneath;
+mod bits;
 pub mod cursor;
 pub mod error;
 pub mod gate;
 pub mod lines;
 pub mod members;
 pub mod open;
+mod parts;
 pub mod probe;
 pub mod records;
 pub mod steps;
 pub mod tail;
 pub mod text;
 mod threads;
+pub mod tree;
 pub mod walker;
+pub mod whole;
 pub mod window;
 
 #[cfg(feature = "python")]

@@ -20,9 +20,10 @@ use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::open::open;
 use crate::probe::Place;
+use crate::records::Damage;
 use crate::steps::{Batch, Choice, Filter, INDEX, Row};
 use crate::text::Scalar;
-use crate::{beneath, cursor, gate as core_gate, probe as core_probe, steps, tail, text};
+use crate::{beneath, cursor, gate as core_gate, probe as core_probe, steps, tail, text, tree};
 
 const EIO: i32 = 5;
 const EINVAL: i32 = 22;
@@ -118,6 +119,41 @@ fn probe_candidates(py: Python<'_>, paths: Vec<Vec<u8>>, step: i64, slack: u64) 
 fn cursor_at(py: Python<'_>, path: &[u8], offset: u64) -> PyResult<PyCursor> {
     let path = path_of(path);
     Ok(give_cursor(py.detach(|| cursor::cursor_at(&open(path)?, offset))?))
+}
+
+type PyColumns<'py> =
+    (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
+
+/// Gives a list for each member of the entries, part by part, to `take`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // what can be used while the interpreter is released
+fn read_tree(py: Python<'_>, path: &[u8], take: Py<PyAny>) -> PyResult<(u64, u64, Vec<u64>, u64)> {
+    let path = path_of(path);
+    py.detach(|| {
+        let opened = open(path)?;
+        let (mut lines, mut damage) = (0, Damage::default());
+        tree::read_tree(&opened, |part| {
+            Python::attach(|py| take.call1(py, columns(py, &part)?).map(|_| ()))?;
+            lines += part.lines;
+            damage.append(part.damage);
+            Ok::<_, PyErr>(())
+        })?;
+        Ok((lines, damage.count, damage.offsets, opened.size))
+    })
+}
+
+/// A text that comes again near by is one object, a type wherever it comes again.
+fn columns<'py>(py: Python<'py>, part: &tree::Part) -> PyResult<PyColumns<'py>> {
+    let texts: Vec<Bound<'py, PyString>> = part.texts.iter().map(|text| PyString::new(py, text)).collect();
+    let kinds: Vec<Bound<'py, PyString>> = part.kinds.iter().map(|kind| PyString::intern(py, kind)).collect();
+    let entries = || part.entries.iter();
+    Ok((
+        PyList::new(py, entries().map(|entry| entry.uuid.map(|place| &texts[place])))?,
+        PyList::new(py, entries().map(|entry| entry.parent.map(|place| &texts[place])))?,
+        PyList::new(py, entries().map(|entry| entry.kind.map(|place| &kinds[place])))?,
+        PyList::new(py, entries().map(|entry| entry.offset))?,
+        PyList::new(py, entries().map(|entry| entry.length))?,
+    ))
 }
 
 #[pyfunction]
@@ -285,6 +321,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(probe, module)?)?;
     module.add_function(wrap_pyfunction!(find_step, module)?)?;
     module.add_function(wrap_pyfunction!(probe_candidates, module)?)?;
+    module.add_function(wrap_pyfunction!(read_tree, module)?)?;
     module.add_function(wrap_pyfunction!(cursor_at, module)?)?;
     module.add_function(wrap_pyfunction!(iter_steps, module)?)?;
     module.add_function(wrap_pyfunction!(iter_records, module)?)?;

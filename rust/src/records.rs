@@ -48,6 +48,10 @@ impl Damage {
 pub struct Unread<'l> {
     /// The beginning of its content: 48 bytes at least, or all of it.
     pub head: &'l [u8],
+    /// Where in the file its content begins,
+    pub offset: u64,
+    /// and how many bytes that is.
+    pub length: usize,
     /// The last byte of its content; None where there is none.
     pub last: Option<u8>,
     /// A BOM was taken off.
@@ -252,17 +256,18 @@ impl Records {
     fn read_short(&mut self, sift: &mut impl Sift) -> io::Result<Line> {
         let base = self.lines.place();
         let block = self.lines.block();
-        let length = memchr(b'\n', block).unwrap_or(block.len());
-        let (skipped, content) = lines::content(&block[..length], base);
-        let line = Line { offset: base, end: base + length as u64 + 1 };
+        let line_length = memchr(b'\n', block).unwrap_or(block.len());
+        let (skipped, content) = lines::content(&block[..line_length], base);
+        let line = Line { offset: base, end: base + line_length as u64 + 1 };
         if content.iter().all(|&byte| is_filler(byte)) {
-            self.lines.consume(length + 1);
+            self.lines.consume(line_length + 1);
             return Ok(line);
         }
         let (start, end) = (skipped, skipped + content.len());
         let finders = self.lines.needles();
         let needles = Needles::Sought { finders, ahead: &mut self.ahead, block, base, start, end };
-        let mut unread = Unread { head: content, last: content.last().copied(), had_bom: skipped > 0, needles };
+        let (offset, length, last) = (base + skipped as u64, content.len(), content.last().copied());
+        let mut unread = Unread { head: content, offset, length, last, had_bom: skipped > 0, needles };
         if self.progress.at > 0 || !sift.passes(&mut unread) {
             let (mut window, spare, progress) = (content, &mut self.spare, &mut self.progress);
             let is_read = walk_line(&mut window, &mut self.walker, &self.keys, progress, |window, span, spans| {
@@ -273,7 +278,7 @@ impl Records {
                 return Ok(Line { end: base, ..line });
             }
         }
-        self.lines.consume(length + 1);
+        self.lines.consume(line_length + 1);
         self.note(line.offset);
         Ok(line)
     }
@@ -285,7 +290,8 @@ impl Records {
         }
         let had_bom = long.content_offset > long.offset;
         let needles = Needles::Known(&long.holds);
-        let mut unread = Unread { head: &long.head, last: long.last, had_bom, needles };
+        let (head, offset, length, last) = (&long.head, long.content_offset, long.length, long.last);
+        let mut unread = Unread { head, offset, length, last, had_bom, needles };
         if self.progress.at > 0 || !sift.passes(&mut unread) {
             let mut window = OnDisk::new(source, long.content_offset, long.length, self.lines.spare());
             let (spare, progress) = (&mut self.spare, &mut self.progress);

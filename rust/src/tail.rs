@@ -14,8 +14,9 @@ use memchr::memmem::Finder;
 
 use crate::cursor::{Cursor, begin};
 use crate::error::Error;
-use crate::lines::{BUFFER_BYTES, Lines, ReadAt, line_start};
+use crate::lines::{BUFFER_BYTES, Lines, ReadAt};
 use crate::open::Opened;
+use crate::parts::borders;
 use crate::records::{Damage, Record, Records, Sift, Unread, leading_step};
 use crate::threads;
 use crate::walker::Keys;
@@ -27,8 +28,6 @@ static FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| NEEDLES.map(Fi
 
 /// A thread reads at least so many bytes: a start costs as much as reading some hundred KiB.
 const PART_BYTES: u64 = 16 * 1024 * 1024;
-/// How far from its place the border between two parts is looked for.
-const BORDER_BYTES: u64 = 1024 * 1024;
 
 const STEP: usize = 0;
 const TYPE: usize = 1;
@@ -107,19 +106,6 @@ pub fn scan_in_parts(
         all.append(part?);
     }
     all.into_tail(source, restarted)
-}
-
-/// Where the parts begin, and the size: each at the beginning of a line. There may be fewer parts where lines are long.
-fn borders(source: &impl ReadAt, start: u64, size: u64, parts: u64) -> io::Result<Vec<u64>> {
-    let mut borders = vec![start];
-    for part in 1..parts {
-        let from = start + (size - start) / parts * part;
-        let latest = size.min(from + BORDER_BYTES);
-        let border = line_start(source, from.max(1), latest)?;
-        borders.extend(border.filter(|border| Some(border) > borders.last() && *border < size));
-    }
-    borders.push(size);
-    Ok(borders)
 }
 
 /// What was found between two offsets.

@@ -8,9 +8,10 @@
 
 use std::io;
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 
 use crate::text;
+use crate::whole::text_end;
 use crate::window::Window;
 
 /// Bytes `start..end` of a line.
@@ -20,6 +21,8 @@ pub type Span = (usize, usize);
 #[derive(Clone, Debug)]
 pub struct Keys {
     names: Vec<Vec<u8>>,
+    /// Only an escape can be another way to write any of them.
+    are_ascii: bool,
     /// A longer key is none of them, however it is escaped (a byte takes at most six).
     longest: usize,
 }
@@ -29,10 +32,21 @@ impl Keys {
     #[must_use]
     pub fn new(names: &[&[u8]]) -> Self {
         let longest = names.iter().map(|name| name.len() * 6).max().unwrap_or(0);
-        Self { names: names.iter().map(|name| name.to_vec()).collect(), longest }
+        let are_ascii = names.iter().all(|name| name.is_ascii());
+        Self { names: names.iter().map(|name| name.to_vec()).collect(), are_ascii, longest }
     }
 
-    fn place(&self, raw: &[u8]) -> Option<usize> {
+    /// How many there are.
+    pub(crate) const fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Which of them a key says, given as it is written between its quotes.
+    pub(crate) fn place(&self, raw: &[u8]) -> Option<usize> {
+        let place = self.names.iter().position(|name| raw == name);
+        if place.is_some() || (self.are_ascii && memchr(b'\\', raw).is_none()) {
+            return place;
+        }
         self.names.iter().position(|name| text::equals(raw, name))
     }
 }
@@ -204,9 +218,13 @@ impl Walker {
         Fed::More
     }
 
-    /// Up to the end of the string, to behind the next backslash, or to the end of the piece.
+    /// Up to the end of the string, to behind a backslash whose escape is broken or not yet there, or to the end of the
+    /// piece.
     fn feed_text(&mut self, keys: &Keys, rest: &[u8], place: usize) -> usize {
-        let end = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        let mut end = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        if rest.get(end) == Some(&b'\\') {
+            end += text_end(&rest[end..]);
+        }
         self.keep(keys, &rest[..end]);
         match rest.get(end) {
             None => return end,

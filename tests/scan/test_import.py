@@ -37,7 +37,7 @@ def test_using_the_native_scanner_loads_none_either(tmp_path):
     (tmp_path / "t").write_bytes(b'{"step_index":1,"type":"CHECKPOINT","a":"\\u00e9"}\n')
     use = f"import rehydrate.scan as s; p = {str(tmp_path / 't')!r}; c = s.scan_tail(p).cursor; s.probe(p); "
     use += "s.find_step(p, 1); s.probe_candidates([p], 1); list(s.iter_steps(p, types=['CHECKPOINT'], cursor=c)); "
-    use += "list(s.iter_records(p, ['a', 'step_index'], where={'type': {'CHECKPOINT'}})); "
+    use += "list(s.iter_records(p, ['a', 'step_index'], where={'type': {'CHECKPOINT'}})); s.read_tree(p); "
     assert run(use + LOADED, "-I") == ""
 
 
@@ -86,6 +86,7 @@ def test_the_public_operations_are_those_of_the_implementation(impl, tmp_path, m
     assert len(list(scan.iter_steps(path, types={"CHECKPOINT"}, steps=(0, 1), cursor=cursor))) == 1
     assert len(list(scan.iter_closed(path, types=None, steps=(2, 2), cursor=cursor))) == 1
     assert list(scan.iter_records(path, ["step_index"], where={"type": {"CHECKPOINT"}})) == [(1, 0, 36)]
+    assert scan.read_tree(path).entries == [(None, None, "CHECKPOINT", 0, 36)]
 
 
 def test_the_package_names_its_parts_and_loads_them_when_asked():

@@ -20,6 +20,7 @@ def operations(impl):
         impl.iter_steps,
         impl.iter_closed,
         lambda path: impl.iter_records(path, ["a"]),
+        impl.read_tree,
         lambda path: impl.cursor_at(path, 0),
     ]
 

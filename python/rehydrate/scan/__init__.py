@@ -21,7 +21,7 @@ the compiled one is missing, or with `REHYDRATE_PURE=1` in the environment).
 
 import sys
 
-from ._results import Candidate, Cursor, Found, Mark, Probe, RecordIterator, Step, StepIterator, Tail
+from ._results import Candidate, Cursor, Entry, Found, Mark, Probe, RecordIterator, Step, StepIterator, Tail, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
     "BACKEND",
     "Candidate",
     "Cursor",
+    "Entry",
     "Found",
     "Mark",
     "Probe",
@@ -42,6 +43,7 @@ __all__ = [
     "Step",
     "StepIterator",
     "Tail",
+    "Tree",
     "cursor_at",
     "find_step",
     "iter_closed",
@@ -49,6 +51,7 @@ __all__ = [
     "iter_steps",
     "probe",
     "probe_candidates",
+    "read_tree",
     "scan_tail",
 ]
 
@@ -166,6 +169,16 @@ def iter_records(
     the start.
     """
     return _chosen.iter_records(path, keys, where=where, cursor=cursor)
+
+
+def read_tree(path: "AnyPath") -> Tree:
+    """Every record of a transcript whose records name their parents: its `uuid`, `parentUuid`, `type` and place.
+
+    Exact for every line: the members are those that a full parse finds, in whatever order they are written, and a
+    value that is no str counts as None.  Nothing else of a record is kept, so the memory is that of the answer however
+    long the records are: read a record's bytes at its offset when you need it.
+    """
+    return _chosen.read_tree(path)
 
 
 def cursor_at(path: "AnyPath", offset: int) -> Cursor:

@@ -3,6 +3,7 @@
 from ._pure_find import find_step, probe, probe_candidates
 from ._pure_steps import cursor_at, iter_closed, iter_records, iter_steps
 from ._pure_tail import scan_tail
+from ._pure_tree import read_tree
 
 __all__ = [
     "cursor_at",
@@ -12,5 +13,6 @@ __all__ = [
     "iter_steps",
     "probe",
     "probe_candidates",
+    "read_tree",
     "scan_tail",
 ]

@@ -207,6 +207,36 @@ class Step(NamedTuple):
         return load(self.raw, self.offset)
 
 
+class Entry(NamedTuple):
+    """A record of a transcript whose records name their parents, as `read_tree` found it."""
+
+    uuid: "str | None"
+    """Its `uuid`; None for a record that has none: it is no entry of the conversation but tells something about it."""
+    parent: "str | None"
+    """Its `parentUuid`: the entry that it follows; None where that is null or missing."""
+    type: "str | None"
+    """What kind of record it is, for example `assistant`."""
+    offset: int
+    """Bytes from the start of the file to the record's `{`."""
+    length: int
+    """Bytes from its `{` to its `}`, both included."""
+
+
+class Tree(NamedTuple):
+    """What `read_tree` read."""
+
+    entries: "list[Entry]"
+    """Every record, in file order."""
+    lines: int
+    """Complete lines that are not blank."""
+    damaged: int
+    """Lines that are not one JSON object."""
+    damaged_offsets: "list[int]"
+    """Offsets of the first 16 of them, ascending."""
+    size: int
+    """Bytes in the file when it was opened."""
+
+
 class RecordIterator(Generic[_T]):
     """Records one after another, read in batches.  `.restarted` is known at once; the others grow while it runs.
 

@@ -13,7 +13,7 @@ from ._arguments import (
     read_steps,
     read_where,
 )
-from ._results import Candidate, Found, Mark, Probe, RecordIterator, Step, Tail
+from ._results import Candidate, Entry, Found, Mark, Probe, RecordIterator, Step, Tail, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,6 +102,16 @@ def iter_records(
     encoded = [key.encode("utf-8", "surrogatepass") for key in members]
     reader = _native.iter_records(_path(path), encoded, filters, _cursor(cursor))
     return RecordIterator(_Records(reader, [members.index(name) for name in names], rest))
+
+
+def read_tree(path: "AnyPath") -> Tree:
+    """See `rehydrate.scan.read_tree`."""
+    entries: list[Entry] = []
+
+    def take(*columns: "list[Any]") -> None:
+        entries.extend([_make(Entry, row) for row in zip(*columns, strict=True)])
+
+    return Tree(entries, *_native.read_tree(_path(path), take))
 
 
 def cursor_at(path: "AnyPath", offset: int) -> "Cursor":
