@@ -73,6 +73,14 @@ class ToolCall:
     """The command line it runs; None when it runs none."""
     pending: bool = False
     """True when no result of it stands before the boundary."""
+    lines: str = ""
+    """The lines of the file that it is about, from 1, inclusive: `120-180`, `3-5, 40`; empty when not known."""
+    detail: str = ""
+    """What it is about where it names no file and runs no command: a task, a pattern, a query."""
+    noted: tuple[str, ...] = ()
+    """Lines of its result, or of the text it writes, that are worth keeping (see `notable`), best first."""
+    failed: bool = False
+    """True when its result is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +97,22 @@ class Turn:
     """Index into `Conversation.segments`."""
     calls: tuple[ToolCall, ...] = ()
     """The tools that the response calls, in order; empty for a user."""
+    noted: tuple[str, ...] = ()
+    """Sentences of a response that are worth keeping (see `notable`), best first, also where `text` was not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What was started in the background, and is not known to have ended."""
+
+    name: str
+    """The tool or the kind of agent, as logged."""
+    detail: str = ""
+    """What it is to do."""
+    id: str = ""
+    """By which the host knows it; empty when not known."""
+    kind: str = "agent"
+    """`agent` or `command`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +148,9 @@ class Conversation:
     """True when only a shortened copy of the transcript could be read."""
     damaged: int = 0
     """Damaged lines met while reading, all segments together; lines that could hold no turn are not looked at."""
+    compacted: tuple[int, ...] = ()
+    """For each earlier compaction the index in `turns` of what came first after it, ascending."""
+    agents: tuple[Agent, ...] = ()
+    """What still runs at the boundary."""
     notes: tuple[str, ...] = ()
     """What a person should know about how it was read, a sentence each."""

@@ -3,12 +3,14 @@
 Nothing is written here and nothing is remembered; same log, same files, same settings give the same bytes.
 """
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rehydrate.clients import module
 from rehydrate.conversation import Boundary, Conversation, Lineage
 from rehydrate.files import Access
+from rehydrate.plan import text_name
 from rehydrate.recall import Rehydration, build
 from rehydrate.settings import Settings
 
@@ -31,9 +33,10 @@ class Served:
     """Every boundary of the transcript in file order, those that do not count included."""
     lineage: Lineage
     conversation: Conversation
+    """Its `boundary`: this one, or where the client can tell the compaction that would be next."""
     rehydration: Rehydration
     parts: list[str]
-    """Its text as it is sent, none of them over `settings.part_bytes`."""
+    """Its text as it is sent: none of them over `settings.part_bytes`, or for a host that takes values, these."""
 
 
 def serve(
@@ -44,13 +47,14 @@ def serve(
     settings: Settings,
     workspaces: tuple[str, ...] = (),
     cached: Any = None,
+    kept_in: str | None = None,
 ) -> Served:
     """Rehydrate the conversation at `place` for one boundary.
 
     `at`: None for the newest boundary that counts (none: as for "end"), a checkpoint number for that boundary whether
     or not it counts, "end" for what a compaction now would bring back.  `workspaces`: what is known of them beside the
-    client's own files.  `cached`: a lineage found earlier.  Raises NoSuchBoundary, and OSError when the transcript
-    cannot be read.
+    client's own files.  `cached`: a lineage found earlier.  `kept_in`: the folder of the file that values name for
+    the whole; None: where the client wants it.  Raises NoSuchBoundary, and OSError when the transcript cannot be read.
     """
     layout, transcript = module(client, "layout"), module(client, "transcript")
     survey = transcript.survey(place)
@@ -59,11 +63,15 @@ def serve(
     lineage = module(client, "lineage").trace(place, workspaces=workspaces, cached=cached, last_step=survey.last_step)
     named = layout.workspaces_of(place, [each.session for each in lineage.segments])
     known = tuple(dict.fromkeys((*workspaces, *named)))
-    conversation = transcript.read(place, lineage.segments, boundary=boundary, workspaces=known)
+    # A compaction that is happening has the same text before its boundary is written as after, where a client can tell.
+    pending = transcript.pending(place) if boundary is None else None
+    end = boundary or pending
+    conversation = transcript.read(place, lineage.segments, boundary=end, workspaces=known)
     if not lineage.complete:
         conversation = replace(conversation, notes=(*conversation.notes, MISSING))
-    if boundary is not None:
-        pressure = transcript.pressure(boundaries, boundary=boundary)
+    if end is not None:
+        judged = boundaries if pending is None else (*boundaries, pending)
+        pressure = transcript.pressure(judged, boundary=end)
         settings = (settings, settings.halved(), settings.requests_only())[pressure]
     access = Access(
         known,
@@ -71,8 +79,25 @@ def serve(
         denied=(*layout.denied(place), *settings.deny),
     )
     rehydration = build(conversation, settings, access=access)
-    parts = rehydration.parts(settings.part_bytes)
+    folder = kept_in or module(client, "contract").private_folder(place)
+    file = folder and os.path.join(folder, text_name(rehydration.checkpoint, rehydration.id))
+    parts = write_parts(client, place, conversation, rehydration, settings=settings, file=file)
     return Served(boundary, boundaries, lineage, conversation, rehydration, parts)
+
+
+def write_parts(
+    client: str, place: Any, conversation: Conversation, whole: Rehydration, *, settings: Settings, file: str | None
+) -> list[str]:
+    """The text as it is sent.  `file`: where the whole lies, for a host that takes a few values; None: nowhere."""
+    contract = module(client, "contract")
+    if contract.DELIVERY == "parts":
+        return whole.parts(settings.part_bytes)
+    return whole.values(
+        conversation,
+        count=settings.values,
+        redact=settings.redact,
+        whereabouts=contract.whereabouts(place, file, chars=len(whole.text)),
+    )
 
 
 def _chosen(boundaries: tuple[Boundary, ...], at: int | str) -> Boundary | None:

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import pytest
 
-from rehydrate.cli import group
+from rehydrate import clients
+from rehydrate.cli import doctor, group, install, uninstall
+from rehydrate.clients.claude_code import policy
 
 SAMPLE = Path(__file__).resolve().parents[2] / "demo" / "sample"
 LAST_WRITE_S = 1_772_443_000
@@ -41,6 +44,7 @@ class Shell:
         self.cwd.mkdir()
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "UV_CACHE_DIR", "PIPX_HOME", "NO_COLOR"):
             monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
         monkeypatch.setenv("HOME", str(folder))
         monkeypatch.setenv("GEMINI_HOME", str(self.home))
 
@@ -73,4 +77,20 @@ def shell(tmp_path, monkeypatch, capsys):
 @pytest.fixture
 def laid_out(shell):
     shell.lay_out()
+    return shell
+
+
+@pytest.fixture
+def claude(shell, tmp_path, monkeypatch):
+    """A shell where Claude Code is the only client: `claude.config` is its folder, `managed` that of a manager."""
+    monkeypatch.setitem(clients.FOLDERS, "claude-code", "claude_code")
+    for command in (doctor.doctor, install.install, uninstall.uninstall):
+        (named,) = [each for each in command.params if each.name == "clients"]
+        monkeypatch.setattr(named, "type", click.Choice(list(clients.FOLDERS)))
+    for name in ("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_PLUGIN_CACHE_DIR", "CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    shell.managed = tmp_path / "managed"
+    monkeypatch.setattr(policy, "MANAGED", str(shell.managed))
+    shell.config = tmp_path / ".claude"
+    shell.config.mkdir()
     return shell

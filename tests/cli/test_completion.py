@@ -10,6 +10,7 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from rehydrate.cli import complete, group
+from rehydrate.clients import FOLDERS
 
 LINES = {
     "bash": 'eval "$(_REHYDRATE_COMPLETE=bash_source rehydrate)"',
@@ -88,7 +89,7 @@ class TestTypes:
         assert values(shell, "scan", "--types", "USER_INPUT,CH") == ["USER_INPUT,CHECKPOINT"]
 
     def test_small_letters_are_taken(self, shell):
-        assert values(shell, "scan", "--types", "us") == ["USER_INPUT"]
+        assert values(shell, "scan", "--types", "us") == ["USER_INPUT", "user"]
 
     def test_none_is_offered_twice(self, shell):
         assert values(shell, "scan", "--types", "CHECKPOINT,C") == []
@@ -96,7 +97,7 @@ class TestTypes:
 
 def test_clients_are_offered(shell):
     for command in ("install", "uninstall", "sessions"):
-        assert values(shell, command, "") == ["antigravity"]
+        assert values(shell, command, "") == list(FOLDERS)
 
 
 def test_scan_is_offered_files(shell):
@@ -168,7 +169,7 @@ class TestInTheShellItself:
         assert ask("rehydrate", "show", "9b") == [laid_out.B]
 
     def test_clients(self, ask):
-        assert ask("rehydrate", "sessions", "") == ["antigravity"]
+        assert ask("rehydrate", "sessions", "") == list(FOLDERS)
 
 
 def _new_enough(bash):

@@ -191,7 +191,7 @@ class TestNothingIsLost:
 class TestNone:
     def test_is_said_and_is_no_failure(self, shell):
         done = shell.run("sessions")
-        assert (done.status, done.out, done.err) == (0, "", "no conversation was found in ~/gemini\n")
+        assert (done.status, done.out) == (0, "") and done.err.startswith("no conversation was found in ~/gemini")
 
     def test_is_an_empty_list(self, shell):
         assert told(shell) == []

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from heapq import merge
 from itertools import islice
 from typing import Any
 
-from rehydrate import clients, state
+from rehydrate import clients, plan, state
+from rehydrate.state import Delivery
 
 _SHOWN = 5
 """How many conversations an error names."""
@@ -19,6 +21,9 @@ class Chosen:
     client: str
     place: Any
     state: state.State | None
+    """None, too, for a client whose hook keeps a plan alone."""
+    delivery: Delivery | None = None
+    """The last one; its step is the number of the boundary."""
 
     @property
     def workspaces(self) -> tuple[str, ...]:
@@ -44,11 +49,27 @@ def choose(named: str | None, *, environ: Mapping[str, str], folder: str | None)
     return _by_id(named, clients.FOLDERS, environ)
 
 
+def newest_first(
+    names: Iterable[str], environ: Mapping[str, str], *, prefix: str = ""
+) -> Iterator[tuple[float, str, Any]]:
+    """When each conversation whose id begins with `prefix` was last written, its client and its place; of those not
+    asked for none is opened.
+    """
+    return merge(*(_of_client(name, environ, prefix) for name in names), key=lambda each: -each[0])
+
+
+def _of_client(client: str, environ: Mapping[str, str], prefix: str) -> Iterator[tuple[float, str, Any]]:
+    layout = clients.module(client, "layout")
+    for place in layout.every(environ, prefix=prefix):
+        yield layout.modified_s(place), client, place
+
+
 def _by_path(path: str, environ: Mapping[str, str]) -> Chosen:
-    for client in clients.FOLDERS:
-        place = clients.module(client, "layout").place_of(path)
-        if place is not None:
-            return remembered(client, place, environ)
+    layouts = {client: clients.module(client, "layout") for client in clients.FOLDERS}
+    found = [(client, place) for client, each in layouts.items() if (place := each.place_of(path)) is not None]
+    # A client takes any file that it is given; whose it is, is asked where several do.
+    for client, place in sorted(found, key=lambda each: not layouts[each[0]].recognises(each[1])):
+        return remembered(client, place, environ)
     if not os.path.lexists(path):
         raise NotFound(f"{path}: there is no such file or folder; give a transcript, its folder or a conversation id")
     raise NotFound(f"{path}: there is no transcript here; give a transcript, its folder or a conversation id")
@@ -82,17 +103,13 @@ def _newest_of(folder: str | None, environ: Mapping[str, str]) -> Chosen:
     """The newest conversation that worked in the folder, or in one that holds it."""
     above = {each for path in (folder, os.path.realpath(folder)) for each in _upwards(path)} if folder else set()
     newest = None
-    for client in clients.FOLDERS:
-        layout = clients.module(client, "layout")
-        rows: dict[str, dict[str, list[str]]] = {}
-        for place in layout.every(environ):
-            newest = newest or f"{client}:{place.session}"
-            if place.app not in rows:
-                rows[place.app] = workspaces_in(layout.history(place.app))
-            chosen = remembered(client, place, environ)
-            worked_in = {*rows[place.app].get(place.session, ()), *chosen.workspaces}
-            if not above.isdisjoint(each.rstrip(os.sep) for each in worked_in):
-                return chosen
+    worked_in = WorkedIn()
+    for _, client, place in newest_first(clients.FOLDERS, environ):
+        newest = newest or f"{client}:{place.session}"
+        chosen = remembered(client, place, environ)
+        folders = {*worked_in(client, place), *chosen.workspaces}
+        if not above.isdisjoint(each.rstrip(os.sep) for each in folders):
+            return chosen
     if newest is None:
         raise NotFound(
             "there is no conversation of a supported client here yet: have one, or name a transcript by its path"
@@ -103,13 +120,17 @@ def _newest_of(folder: str | None, environ: Mapping[str, str]) -> Chosen:
     )
 
 
-def workspaces_in(rows: Iterable[Any]) -> dict[str, list[str]]:
-    """Conversation -> the workspace of each of its rows, in their order."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        if row.session and row.workspace:
-            found.setdefault(row.session, []).append(row.workspace)
-    return found
+class WorkedIn:
+    """The folders that a conversation worked in, by what its client keeps, the present one last."""
+
+    def __init__(self) -> None:
+        self._tells: dict[str, Any] = {}
+
+    def __call__(self, client: str, place: Any) -> list[str]:
+        if client not in self._tells:
+            self._tells[client] = clients.module(client, "layout").worked_in()
+        folders: list[str] = self._tells[client](place)
+        return folders
 
 
 def _upwards(path: str) -> Iterator[str]:
@@ -122,5 +143,12 @@ def _upwards(path: str) -> Iterator[str]:
 
 def remembered(client: str, place: Any, environ: Mapping[str, str]) -> Chosen:
     """The conversation at a place, with what is remembered of it."""
+    contract = clients.module(client, "contract")
+    if contract.DELIVERY == "values":
+        folder = contract.private_folder(place)
+        kept = plan.load(plan.spot_for(client, place.session, transcript=place.path, folder=folder, environ=environ))
+        sent = Delivery(kept.checkpoint, kept.id, "sent", 1) if kept and kept.parts and kept.taken else None
+        return Chosen(client, place, None, sent)
     spot = state.spot_for(client, place.session, transcript=place.origin, folder=place.folder, environ=environ)
-    return Chosen(client, place, state.load(spot))
+    known = state.load(spot)
+    return Chosen(client, place, known, known.delivery if known else None)

@@ -13,13 +13,16 @@ import click
 from click.shell_completion import CompletionItem
 
 from rehydrate.cli import output
-from rehydrate.cli.choose import workspaces_in
-from rehydrate.clients import FOLDERS, module
+from rehydrate.cli.choose import WorkedIn, newest_first
+from rehydrate.clients import FOLDERS
 
 OFFERED = 50
 """Conversations at most, the newest ones."""
-TYPES = ("USER_INPUT", "PLANNER_RESPONSE", "CHECKPOINT", "SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE")
-"""Of records: those that every conversation may have.  The others are named after tools."""
+TYPES = (
+    *("USER_INPUT", "PLANNER_RESPONSE", "CHECKPOINT", "SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE"),
+    *("user", "assistant", "system", "attachment"),
+)
+"""Of records: those that every conversation of a client may have.  The others are named after tools, or rare."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
@@ -37,21 +40,17 @@ def complete_types(_: click.Context, __: click.Parameter, begun: str) -> list[Co
     """The last of several types with commas between them."""
     before, comma, last = begun.rpartition(",")
     named = before.split(",")
-    left = (each for each in TYPES if each.startswith(last.upper()) and each not in named)
+    left = (each for each in TYPES if each.upper().startswith(last.upper()) and each not in named)
     return [CompletionItem(before + comma + each) for each in left]
 
 
 def _sessions(begun: str) -> Iterator[CompletionItem]:
     seen: set[str] = set()
-    for client in FOLDERS:
-        layout = module(client, "layout")
-        rows: dict[str | None, dict[str, list[str]]] = {}
-        for place in layout.every(os.environ, prefix=begun):
-            if place.session in seen or not _PLAIN.fullmatch(place.session):
-                continue
-            seen.add(place.session)
-            if place.app not in rows:
-                rows[place.app] = workspaces_in(layout.history(place.app))
-            worked_in = rows[place.app].get(place.session, [""])[-1]
-            told = f"{output.when(layout.written_s(place.folder))} {output.short(worked_in, os.environ)}"
-            yield CompletionItem(place.session, help=told.rstrip())
+    worked_in = WorkedIn()
+    for modified_s, client, place in newest_first(FOLDERS, os.environ, prefix=begun):
+        if place.session in seen or not _PLAIN.fullmatch(place.session):
+            continue
+        seen.add(place.session)
+        folders = worked_in(client, place)
+        told = f"{output.when(modified_s)} {output.short(folders[-1] if folders else '', os.environ)}"
+        yield CompletionItem(place.session, help=told.rstrip())

@@ -9,7 +9,7 @@ from rehydrate import clients
 from rehydrate.cli import options, output
 from rehydrate.cli.choose import choose
 from rehydrate.cli.progress import progress
-from rehydrate.conversation import Lineage, Segment
+from rehydrate.conversation import Lineage, Segment, Step
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -92,7 +92,9 @@ def _label(segment: Segment, *, itself: bool) -> "Text":
 
     head = (output.one_line(segment.session), "bold") if itself else output.one_line(segment.session)
     mark = "  (this conversation)" if itself else ""
-    steps = _steps(segment) if segment.min_step is None else f"steps {_steps(segment)}"
+    steps = _steps(segment)
+    if segment.min_step is not None:
+        steps = f"{'steps' if isinstance(segment.min_step, int) else 'entries'} {steps}"
     return Text.assemble(head, f"  {steps}{mark}\n", (output.short(segment.path, os.environ), "dim"))
 
 
@@ -106,4 +108,11 @@ def _rows(segments: tuple[Segment, ...], complete: bool) -> "RenderableType":
 
 
 def _steps(segment: Segment) -> str:
-    return "no steps" if segment.min_step is None else f"{segment.min_step}..{segment.max_step}"
+    if segment.min_step is None or segment.max_step is None:
+        return "no steps"
+    return "..".join(map(_step, (segment.min_step, segment.max_step)))
+
+
+def _step(step: Step) -> str:
+    """The number, or the first eight characters of a uuid."""
+    return str(step) if isinstance(step, int) else output.one_line(step[:8])

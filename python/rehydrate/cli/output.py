@@ -173,6 +173,16 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def step_in_words(step: int | str) -> str:
+    """`step 42`, or for a client whose steps are uuids `entry 1a2b3c4d`."""
+    return f"step {step}" if isinstance(step, int) else f"entry {one_line(step[:8])}"
+
+
+def boundary_in_words(step: int | str, number: int) -> str:
+    """`step 42`, or for a client whose steps are uuids which compaction it is: `compaction 2`."""
+    return f"step {step}" if isinstance(step, int) else f"compaction {number}"
+
+
 def when(time_s: float) -> str:
     """A time for people, by their own clock, to the minute."""
     try:

@@ -17,7 +17,6 @@ from rehydrate.cli.sessions import title_of
 from rehydrate.conversation import Boundary, Lineage
 from rehydrate.recall import Section
 from rehydrate.serve import Served
-from rehydrate.state import Delivery
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,7 +32,7 @@ _FILES_SHOWN = 8
 def overview(chosen: Chosen, served: Served) -> list["RenderableType"]:
     """For `output.emit`."""
     told: list[RenderableType] = []
-    title = _title(served)
+    title = _title(chosen, served)
     if title:
         told.append(output.heading(title))
     told += [output.facts(_header(chosen, served)), "", _sections(served.rehydration.sections)]
@@ -46,8 +45,13 @@ def overview(chosen: Chosen, served: Served) -> list["RenderableType"]:
     return told
 
 
-def _title(served: Served) -> str:
-    """As `sessions` has it: of the first request, for a fork of its own first one; empty where there is none."""
+def _title(chosen: Chosen, served: Served) -> str:
+    """As `sessions` has it: the client's own, else of the first request, for a fork of its own first one; empty where
+    there is none.
+    """
+    kept: str | None = clients.module(chosen.client, "listing").title(chosen.place)
+    if kept is not None:
+        return output.one_line(title_of(kept))
     asked = [turn for turn in served.conversation.turns if turn.role == "user" and turn.text]
     own = [turn for turn in asked if turn.segment == len(served.conversation.segments) - 1]
     text = next((turn.text for turn in own or asked if turn.text), "").strip()
@@ -64,7 +68,7 @@ def _header(chosen: Chosen, served: Served) -> Iterator[tuple[str, "RenderableTy
     pressure = pressure_in_words(chosen, served)
     if pressure:
         yield "budgets", pressure
-    yield "delivered", _delivery(chosen.state.delivery if chosen.state else None, served.boundary)
+    yield "delivered", _delivery(chosen, served.conversation.boundary)
     yield "lineage", _lineage(served.lineage)
 
 
@@ -78,8 +82,8 @@ def _modified_s(chosen: Chosen) -> float:
     """When the transcript was last written; 0 when it is gone by now."""
     place = chosen.place
     if place.joined:
-        written_s: float = clients.module(chosen.client, "layout").written_s(place.folder)
-        return written_s
+        modified_s: float = clients.module(chosen.client, "layout").modified_s(place)
+        return modified_s
     try:
         return os.stat(place.path).st_mtime
     except OSError:
@@ -90,16 +94,19 @@ def _boundary(boundary: Boundary | None) -> str:
     if boundary is None:
         return "none: what a compaction now would bring back"
     counts = "counts" if boundary.counts else "does not count"
-    return f"step {boundary.step}, {counts}: {output.one_line(boundary.why)}"
+    what = output.boundary_in_words(boundary.step, boundary.checkpoint)
+    return f"{what}, {counts}: {output.one_line(boundary.why)}"
 
 
-def _delivery(last: Delivery | None, boundary: Boundary | None) -> str:
+def _delivery(chosen: Chosen, boundary: Boundary | None) -> str:
     """The hook's last delivery, as far as it is remembered."""
+    last = chosen.delivery
     if last is None:
         return "nothing that the hook remembers"
     done = "sent" if last.status == "sent" else f"begun {output.counted(last.tries, 'time')} but not finished"
-    here = boundary is not None and (last.step, last.id) == (boundary.step, boundary.id)
-    return f"step {last.step}, {done}, id {output.one_line(last.id)}{'' if here else '; not what is shown here'}"
+    here = boundary is not None and (last.step, last.id) == (boundary.checkpoint, boundary.id)
+    what = "step" if chosen.state is not None else "compaction"  # a client without a state has no numbered steps
+    return f"{what} {last.step}, {done}, id {output.one_line(last.id)}{'' if here else '; not what is shown here'}"
 
 
 def _sections(sections: tuple[Section, ...]) -> "RenderableType":
@@ -144,7 +151,9 @@ def _files(section: Section) -> Iterator["RenderableType"]:
     shown = files if output.columns() is None else files[:_FILES_SHOWN]
     for each in shown:
         cut = f", {output.counted(each.left_out_chars, 'character')} left out" if each.left_out_chars else ""
-        yield output.indented(f"{output.short(each.path or '', os.environ)}, {each.role} at step {each.step}{cut}")
+        yield output.indented(
+            f"{output.short(each.path or '', os.environ)}, {each.role} at {output.step_in_words(each.step)}{cut}"
+        )
     if len(files) > len(shown):
         yield f"  and {len(files) - len(shown):,} more"
 

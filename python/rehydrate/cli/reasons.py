@@ -85,7 +85,7 @@ def _left_out(served: Served) -> Iterator[str]:
             yield f"{left_out(section)}: {_no_room(section)}"
         for item in section.items:
             if item.left_out_chars:
-                what = output.short(item.path, os.environ) if item.path else f"step {item.step}"
+                what = output.short(item.path, os.environ) if item.path else output.step_in_words(item.step)
                 yield f"{output.counted(item.left_out_chars, 'character')} of {what}, in {section.name}"
 
 
@@ -98,18 +98,20 @@ def _no_room(section: Section) -> str:
 
 def _boundary(boundary: Boundary, *, shown: bool) -> str:
     counts = "counts" if boundary.counts else "does not count"
-    return f"step {boundary.step} {counts}: {boundary.why}{' (this one is shown)' if shown else ''}"
+    what = output.boundary_in_words(boundary.step, boundary.checkpoint)
+    return f"{what} {counts}: {boundary.why}{' (this one is shown)' if shown else ''}"
 
 
 def _folders(chosen: Chosen, served: Served, settings: Settings) -> Iterator[str]:
     """Each with where it is known from."""
     told = set(chosen.workspaces)
+    layout = clients.module(chosen.client, "layout")
     for path in served.conversation.workspaces:
-        source = "as the client told the hook" if path in told else "by the client's history of prompts"
+        source = "as the client told the hook" if path in told else layout.NAMED_BY
         yield f"{output.short(path, os.environ)}, a workspace {source}"
     if not served.conversation.workspaces:
         yield "no workspace is known: any absolute path that no link is part of"
-    for path in clients.module(chosen.client, "layout").skills(chosen.place):
+    for path in layout.skills(chosen.place):
         if os.path.isdir(path):
             yield f"{output.short(path, os.environ)}, the user's skills"
     for path in settings.extra_roots:

@@ -1,4 +1,4 @@
-"""`rehydrate scan`: the records of any Antigravity-style JSONL file."""
+"""`rehydrate scan`: the records of a transcript, whether they have numbered steps or uuids."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -18,6 +19,27 @@ from rehydrate.cli.complete import complete_types
 from rehydrate.cli.progress import progress
 
 _BATCH = 1_000
+_FIRST_RECORDS = 64
+"""In so many a transcript without steps shows that its records have uuids."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A record that has a uuid in the place of a step."""
+
+    index: str | None
+    type: str | None
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A boundary that has a uuid in the place of a step."""
+
+    step: str | None
+    offset: int
+    length: int
 
 
 def _types(ctx: click.Context, param: click.Parameter, value: str | None) -> set[str] | None:
@@ -76,6 +98,8 @@ def _cursor(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 def scan(file: str, types: Any, steps: Any, cursor: Any, tail: bool, as_json: bool) -> None:
     """List the records of FILE, or with --tail its boundaries and a cursor for the next read.
 
+    Where records have no steps but uuids, as those of Claude Code, these are told in their place.
+
     \b
     Examples:
       rehydrate scan transcript_full.jsonl --types USER_INPUT,CHECKPOINT
@@ -87,11 +111,18 @@ def scan(file: str, types: Any, steps: Any, cursor: Any, tail: bool, as_json: bo
     if tail:
         with progress("reading the file"):
             told = scanner.scan_tail(file, cursor)
+            told = _with_uuids(file, told, cursor) if _has_uuids(file) else told
         _tell_tail(told, as_json=as_json, begun_at=cursor)
         return
-    records = scanner.iter_steps(file, types=types, steps=steps, cursor=cursor)
+    records: Any
+    if steps is None and _has_uuids(file):
+        wanted = {"type": types} if types else None
+        records = scanner.iter_records(file, ("uuid", "type"), where=wanted, cursor=cursor)
+        listed: Iterable[Any] = (_Row(_text(uuid), _text(kind), *place) for uuid, kind, *place in records)
+    else:
+        listed = records = scanner.iter_steps(file, types=types, steps=steps, cursor=cursor)
     with _progress(file) as advance:
-        lines = (_as_json if as_json else _as_text)(_followed(records, advance))
+        lines = (_as_json if as_json else _as_text)(_followed(listed, advance))
         count = 0
         while batch := list(islice(lines, _BATCH)):
             click.echo("\n".join(batch))
@@ -112,6 +143,30 @@ def _progress(file: str) -> AbstractContextManager[Callable[[int], None]]:
     return progress("reading the file", total=os.path.getsize(file)) if into_file else nullcontext(lambda _: None)
 
 
+def _has_uuids(file: str) -> bool:
+    """Whether it is a transcript whose records have no steps but uuids."""
+    seen = scanner.probe(file)
+    if seen.first_step is not None or seen.last_step is not None:
+        return False
+    return any(_text(uuid) for uuid, _, _ in islice(scanner.iter_records(file, ("uuid",)), _FIRST_RECORDS))
+
+
+def _with_uuids(file: str, tail: scanner.Tail, cursor: tuple[int, int, str] | None) -> Any:
+    """The same with the boundaries of such a transcript, and the last entry of the file."""
+    boundaries: list[_Mark] = []
+    last = None
+    for uuid, kind, subtype, *place in scanner.iter_records(file, ("uuid", "type", "subtype"), cursor=cursor):
+        last = _text(uuid) or last
+        if (kind, subtype) == ("system", "compact_boundary"):
+            boundaries.append(_Mark(_text(uuid), *place))
+    told: Any = tail
+    return told._replace(boundaries=boundaries, last_step=last)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
 def _followed(records: Iterable[Any], advance: Callable[[int], None]) -> Iterator[Any]:
     for each in records:
         yield each
@@ -127,6 +182,7 @@ def _as_text(records: Any) -> Iterator[str]:
     yield f"{'offset':>12} {'length':>10} {'step':>8}  type"
     for each in records:
         step = "-" if each.index is None else each.index
+        step = output.one_line(step[:8]) if isinstance(step, str) else step
         yield f"{each.offset:>12} {each.length:>10} {step:>8}  {output.one_line(each.type or '-')}"
 
 
@@ -137,10 +193,12 @@ def _tell_tail(tail: Any, *, as_json: bool, begun_at: tuple[int, int, str] | Non
         click.echo(json.dumps({**told, "damaged": tail.damaged, "restarted": tail.restarted}))
         return
     cursor = json.dumps(tail.cursor, separators=(",", ":"))
-    rows = [("lines", tail.lines), ("last step", tail.last_step), ("damaged lines", tail.damaged)]
+    last = tail.last_step if isinstance(tail.last_step, int) else tail.last_step and output.one_line(tail.last_step)
+    rows = [("lines", tail.lines), ("last step", last), ("damaged lines", tail.damaged)]
     rows.append(("cursor", cursor))
     if begun_at is not None:
         rows.append(("given cursor", "did not fit: read from the start" if tail.restarted else "fitted"))
     click.echo("\n".join(f"{name:<20} {'-' if value is None else value}" for name, value in rows))
     for each in boundaries:
-        click.echo(f"boundary at step {each['step']}, offset {each['offset']}, {each['length']} bytes")
+        step = "no step" if each["step"] is None else output.step_in_words(each["step"])
+        click.echo(f"boundary at {step}, offset {each['offset']}, {each['length']} bytes")

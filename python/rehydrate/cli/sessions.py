@@ -5,7 +5,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import click
 
 from rehydrate import redact
 from rehydrate.cli import options, output
-from rehydrate.cli.choose import Chosen, remembered, workspaces_in
+from rehydrate.cli.choose import Chosen, WorkedIn, newest_first, remembered
 from rehydrate.cli.progress import progress
 from rehydrate.clients import FOLDERS, module
 
@@ -45,7 +44,7 @@ class Session:
 
     def as_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        place, delivery = self.chosen.place, self.chosen.state and self.chosen.state.delivery
+        place, delivery = self.chosen.place, self.chosen.delivery
         modified = _utc(self.modified_s)
         return {
             "id": place.session,
@@ -73,9 +72,10 @@ class Session:
 def sessions(clients: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List the conversations found here, newest first, whichever application of a client they belong to.
 
-    The title is the first line of the conversation's first request (of a fork: of its own first one), secrets masked.
-    Steps are counted from the conversation's very first one, those from before a fork included. Boundaries are the
-    compactions in its own file. The last delivery is the step of the boundary for which the model was last given its
+    The title is the one that the client keeps, else the first line of the conversation's first request (of a fork: of
+    its own first one), secrets masked. Steps are counted from the conversation's very first one, those from before a
+    fork included; where steps have no numbers they are the entries of the transcript. Boundaries are the compactions in
+    its own file. The last delivery is the step (or the number) of the boundary for which the model was last given its
     history back, and whether that was sent. What is not known is `-`, in JSON null.
 
     \b
@@ -89,7 +89,7 @@ def sessions(clients: tuple[str, ...], limit: int, as_json: bool) -> None:
     ids = [each for census in counted for each in census.ids]
     listed: list[Session] = []
     with progress("looking at conversations", total=min(limit, len(ids))) as advance:
-        for session in _sessions(islice(_newest(names, os.environ), limit), os.environ):
+        for session in _sessions(islice(newest_first(names, os.environ), limit), os.environ):
             listed.append(session)
             advance(len(listed))
     if as_json:
@@ -106,24 +106,11 @@ def sessions(clients: tuple[str, ...], limit: int, as_json: bool) -> None:
         click.echo(output.one_line(problem), err=True)
 
 
-def _newest(names: Iterable[str], environ: Mapping[str, str]) -> Iterator[tuple[float, str, Any]]:
-    """When each conversation was last written, its client and its place; of those not asked for none is opened."""
-    return merge(*(_of_client(name, environ) for name in names), key=lambda each: -each[0])
-
-
-def _of_client(client: str, environ: Mapping[str, str]) -> Iterator[tuple[float, str, Any]]:
-    layout = module(client, "layout")
-    for place in layout.every(environ):
-        yield layout.written_s(place.folder), client, place
-
-
 def _sessions(found: Iterable[tuple[float, str, Any]], environ: Mapping[str, str]) -> Iterator[Session]:
-    rows: dict[str | None, dict[str, list[str]]] = {}
+    worked_in = WorkedIn()
     for modified_s, client, place in found:
-        if place.app not in rows:
-            rows[place.app] = workspaces_in(module(client, "layout").history(place.app))
         chosen = remembered(client, place, environ)
-        known = rows[place.app].get(place.session) or chosen.workspaces[:1]
+        known = worked_in(client, place) or list(chosen.workspaces[:1])
         workspace = known[-1] if known else None
         try:
             summary = module(client, "listing").summarize(place)
@@ -135,7 +122,9 @@ def _sessions(found: Iterable[tuple[float, str, Any]], environ: Mapping[str, str
 
 
 def title_of(line: str) -> str:
-    """The first line of a request as a title: secrets masked before it is cut, so that no half of one is left."""
+    """The first line of a request, or the client's own title: secrets masked before it is cut, so that no half of one
+    is left.
+    """
     title = " ".join(redact.mask(line).split())
     return title if len(title) <= TITLE_CHARS else title[: TITLE_CHARS - 3].rstrip() + "..."
 

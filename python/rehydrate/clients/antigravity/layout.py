@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
@@ -27,6 +27,8 @@ LOGS = (".system_generated", "logs")
 """Where the transcripts are, below a conversation's folder."""
 CHUNKS = ("chunks", "transcript_full")
 """Where the chunks of the uncut one are, below the transcripts."""
+NAMED_BY = "by the client's history of prompts"
+"""Where a workspace is known from that the client did not name itself, in words."""
 HISTORY_BYTES = 512 * 1024
 """How much of the end of `history.jsonl` is read."""
 
@@ -219,6 +221,14 @@ def place_of(path: str) -> Place | None:
     return None
 
 
+def recognises(place: Place) -> bool:
+    """Whether the transcript is one of this client, by where it lies, by its name, or by its first records."""
+    if place.brain is not None or place.joined or os.path.basename(place.path) in (UNCUT, CUT):
+        return True
+    probe = _probe(place.path)
+    return probe is not None and probe.first_step is not None
+
+
 def find(environ: Mapping[str, str], session: str) -> Place | None:
     """The conversation with this id under any of the applications; of several the one written last."""
     if not is_id(session):
@@ -276,6 +286,23 @@ def history(app: str | None) -> list[Row]:
     return [row for row in rows if row is not None]
 
 
+def worked_in() -> Callable[[Place], list[str]]:
+    """What tells the folders that the history names for a conversation, the last one last; the history of each
+    application is read once, when it is first needed.
+    """
+    known: dict[str | None, dict[str, list[str]]] = {}
+
+    def folders_of(place: Place) -> list[str]:
+        if place.app not in known:
+            found = known.setdefault(place.app, {})
+            for row in history(place.app):
+                if row.session and row.workspace:
+                    found.setdefault(row.session, []).append(row.workspace)
+        return known[place.app].get(place.session, [])
+
+    return folders_of
+
+
 def workspaces_of(place: Place, sessions: Iterable[str]) -> tuple[str, ...]:
     """The folders that the history names for any of these conversations, each once, in the order they came up."""
     wanted = set(sessions)
@@ -331,6 +358,11 @@ def _starts_earlier(chunks: str, *, than: scan.Probe) -> bool:
         return than.first_step is None or first.first_step < than.first_step
     # The first line is longer than a chunk.  What the flat file lacks at its start shows in the size.
     return sum(os.lstat(path).st_size for path in paths) > than.size
+
+
+def modified_s(place: Place) -> float:
+    """When the newest transcript of a conversation was written; minus infinity when there is none any more."""
+    return written_s(place.folder)
 
 
 def written_s(logs: str) -> float:

@@ -51,6 +51,11 @@ def summarize(place: layout.Place) -> Summary:
         )
 
 
+def title(place: layout.Place) -> str | None:
+    """The title that the client keeps for a conversation: this one keeps none."""
+    return None
+
+
 def count(environ: Mapping[str, str]) -> Census:
     """Counts the conversations of every application."""
     ids: list[str] = []

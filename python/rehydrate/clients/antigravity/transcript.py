@@ -82,6 +82,11 @@ def boundaries(place: layout.Place) -> tuple[Boundary, ...]:
     return survey(place).boundaries
 
 
+def pending(place: layout.Place) -> Boundary | None:
+    """The boundary that a compaction now would have: not known before it is in the log."""
+    return None
+
+
 def newest(judged: Iterable[Boundary]) -> Boundary | None:
     """The last boundary in the file that counts; None when none does."""
     return next((each for each in reversed(tuple(judged)) if each.counts), None)

@@ -1,0 +1,103 @@
+"""What a transcript says of where it comes from, and where a conversation is said to have gone on.
+
+A fork is a copy.  `/branch` and the SDK write into each copied entry which entry of which conversation it was: proof.
+A background fork leaves the copies as they were, but for the id of the conversation: what still names the source is a
+hint, and so is the source's own word that it went on elsewhere.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from rehydrate import scan
+
+from . import layout
+
+LISTED = 2_000
+"""Siblings looked at: those written last."""
+WINDOW_BYTES = 64 * 1024
+"""How much of a sibling's start or end is looked at."""
+
+_KEYS = ("uuid", "type", "sessionId", "session_id", "requestSessionId", "forkedFrom")
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What one transcript says."""
+
+    copied: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Entry -> the conversation and the entry there that it is a copy of."""
+    hints: dict[str, str] = field(default_factory=dict)
+    """Conversation that may be the source -> why, in words."""
+    is_fork: bool = False
+    """It says that it is a fork, whether or not it says of what."""
+
+
+def origins(place: layout.Place) -> Origins:
+    """Reads the whole transcript, of each record only the members that can name a source.  OSError when it cannot be
+    read.
+    """
+    found = Origins()
+    is_fork = False
+    for uuid, kind, session, other, request, source, *_ in scan.iter_records(place.path, _KEYS):
+        if isinstance(source, dict):
+            from_session, from_uuid = source.get("sessionId"), source.get("messageUuid")
+            if isinstance(uuid, str) and isinstance(from_uuid, str) and _is_other(from_session, place):
+                found.copied[uuid] = (from_session, from_uuid)
+        if request is not None and _is_other(request, place):
+            found.hints.setdefault(request, "answers in it were given there")
+        if other is not None and other != session and _is_other(other, place):
+            found.hints.setdefault(other, "records in it name it")
+        is_fork = is_fork or kind == "history-suppression"
+    return Origins(found.copied, found.hints, is_fork or bool(found.copied))
+
+
+def continued(place: layout.Place) -> dict[str, str]:
+    """The siblings that say at their end that they went on in this conversation, and that in words."""
+    name = place.session.encode()
+    found = {}
+    for sibling in layout.siblings(place)[:LISTED]:
+        try:
+            window = _end(sibling.path)
+            if name in window and b"continued-in" in window and _goes_on_in(sibling.path, place.session):
+                found[sibling.session] = "it says that it went on there"
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def with_entry(place: layout.Place, uuid: str) -> dict[str, str]:
+    """The siblings that begin with the same entry and are no forks themselves, and that in words."""
+    name = uuid.encode()
+    found = {}
+    for sibling in layout.siblings(place)[:LISTED]:
+        try:
+            with layout.open_file(sibling.path) as file:
+                begins = name in file.read(WINDOW_BYTES)
+            said = origins(sibling) if begins else None
+        except OSError:
+            continue
+        if said is not None and not said.is_fork and not said.hints:
+            found[sibling.session] = "it begins so, too, and is no fork"
+    return found
+
+
+def _is_other(session: object, place: layout.Place) -> TypeGuard[str]:
+    return layout.is_id(session) and session != place.session
+
+
+def _end(path: str) -> bytes:
+    with layout.open_file(path) as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - WINDOW_BYTES))
+        return file.read(WINDOW_BYTES)
+
+
+def _goes_on_in(path: str, session: str) -> bool:
+    rows: Iterable[tuple[object, ...]] = scan.iter_records(
+        path,
+        ("continuedInSessionId",),
+        where={"type": {"continued-in"}},
+        cursor=layout.tail_cursor(path, WINDOW_BYTES),
+    )
+    return any(row[0] == session for row in rows)

@@ -1,0 +1,159 @@
+"""The line of descent: from where the conversation ends back to its beginning.
+
+Every entry leads to the one before it.  Where it does not (the one before was never written, or the parents go in a
+circle), what stands before it in the file is taken, and the gap is said.  Only a word of the user's may lead past a
+compaction that stands in between: then it was undone.
+"""
+
+from bisect import bisect, bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from . import messages
+from .compaction import preserved
+from .ends import leaf
+from .scope import SPOKEN, Scope, boundaries, boundary_of
+
+__all__ = ["Chain", "Gap", "Scope", "boundaries", "boundary_of", "last_said", "leaf", "walk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Where the line of descent is broken."""
+
+    at: int
+    """The entry whose parent could not be followed."""
+    why: str
+    """`missing` (the parent was never written), `circle`, or `bypass` (its parent stands before a compaction that it
+    comes after)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A line of descent."""
+
+    entries: tuple[int, ...] = ()
+    """Oldest first."""
+    gaps: tuple[Gap, ...] = ()
+
+
+def walk(
+    scope: Scope,
+    tip: int,
+    *,
+    boundaries: list[int],
+    parents: Mapping[int, int],
+    past: Callable[[int], bool],
+) -> Chain:
+    """From `tip` back to the beginning, or to the first boundary that `past` does not go past.
+
+    `boundaries`: those of the scope, ascending.  `parents`: what stands in the place of an entry's own parent.
+    """
+    way = _Way(scope, boundaries, parents)
+    for at in way.back(tip):
+        if at in way.compactions and not past(at):
+            break
+    return way.chain()
+
+
+def last_said(scope: Scope, tip: int, *, boundaries: list[int]) -> int | None:
+    """The last entry of the user or the assistant on the way back from `tip` that is no command to the client."""
+    for at in _Way(scope, boundaries, {}).back(tip):
+        if scope.log.entries[at].type in SPOKEN and not messages.is_command(scope.log.record(at)):
+            return at
+    return None
+
+
+class _Way:
+    """One walk."""
+
+    def __init__(self, scope: Scope, boundaries: list[int], parents: Mapping[int, int]) -> None:
+        self._scope = scope
+        self._parents = parents
+        self._taken: list[int] = []
+        self._seen: set[int] = set()
+        self._gaps: list[Gap] = []
+        self._marks = boundaries
+        self._is_silent = False  # nobody has spoken before where the walk is: then it is not asked again
+        self._resumed: dict[int, int] = {}  # boundary -> what it kept that the conversation went on from
+        self._skip: dict[int, int] = {}  # entry that cannot be stitched to -> one before it that may
+        self.compactions = frozenset(boundaries)
+
+    def chain(self) -> Chain:
+        return Chain(tuple(reversed(self._taken)), tuple(reversed(self._gaps)))
+
+    def back(self, tip: int) -> Iterator[int]:
+        """From `tip` on, newest first."""
+        at: int | None = tip
+        while at is not None:
+            self._seen.add(at)
+            self._taken.append(at)
+            yield at
+            at = self._before(at)
+
+    def _before(self, index: int) -> int | None:
+        """The entry that comes before this one in the conversation."""
+        if index in self._parents:
+            return self._unseen(index, self._parents[index])
+        if index in self.compactions:
+            return self._before_boundary(index)
+        uuid = self._scope.log.entries[index].parent
+        if uuid is None:
+            return None
+        parent = self._scope.at(uuid)
+        if parent is None:
+            return self._stitched(index, "missing")
+        boundary = self._crossed(index, parent)
+        if boundary is None or parent in self._parents:
+            return self._unseen(index, parent)
+        kept = preserved(self._scope, boundary)
+        if parent in kept.entries and kept.anchor not in self._seen:
+            self._resumed[boundary] = parent
+            return kept.anchor
+        if self._is_turn(index):
+            return self._unseen(index, parent)
+        return self._stitched(index, "bypass")
+
+    def _unseen(self, index: int, parent: int) -> int | None:
+        return self._stitched(index, "circle") if parent in self._seen else parent
+
+    def _before_boundary(self, index: int) -> int | None:
+        """What was last said before a compaction; its own parent is never followed."""
+        named = self._resumed.get(index)
+        if named is None:
+            named = self._scope.at(self._scope.log.record(index).get("logicalParentUuid"))
+        if named is not None and named not in self._seen and not self._scope.is_aside(named):
+            return named
+        end = None if self._is_silent else leaf(self._scope.before(index))
+        self._is_silent = end is None or not self._scope.spoken(end)
+        return end if end is not None and end not in self._seen else self._previous(index)
+
+    def _crossed(self, index: int, parent: int) -> int | None:
+        """The newest compaction that lies between the two in the file and was not passed."""
+        between = self._marks[bisect(self._marks, parent) : bisect_left(self._marks, index)]
+        return next((boundary for boundary in reversed(between) if boundary not in self._seen), None)
+
+    def _is_turn(self, index: int) -> bool:
+        """Whether the user turned to another branch here: only a word of the user's does that."""
+        record = self._scope.log.record(index)
+        if record.get("type") != "user" or messages.is_meta(record) or messages.is_summary(record):
+            return False
+        return not messages.only_results(record)
+
+    def _stitched(self, index: int, why: str) -> int | None:
+        self._gaps.append(Gap(index, why))
+        return self._previous(index)
+
+    def _previous(self, index: int) -> int | None:
+        """The entry of the conversation that stands before this one in the file and was not passed yet."""
+        at = index - 1
+        unfit = []
+        while at >= 0 and (at in self._skip or at in self._seen or not self._is_ours(at)):
+            unfit.append(at)
+            at = self._skip.get(at, at - 1)
+        for each in unfit:
+            self._skip[each] = at
+        return at if at >= 0 else None
+
+    def _is_ours(self, index: int) -> bool:
+        return self._scope.log.is_entry(index) and not self._scope.is_aside(index)

@@ -1,0 +1,123 @@
+"""Where the conversation ends.
+
+Its end is the last word of the conversation itself in file order: not of a subagent, not of a branch that was left, and
+not a late answer to a call that was dealt with long ago.  A branch's end is the last entry on it, and it counts by the
+last one in which somebody speaks.
+"""
+
+from collections.abc import Iterator
+
+from . import messages
+from .log import Record
+from .scope import SPOKEN, Scope
+
+
+def leaf(scope: Scope) -> int | None:
+    """The entry that the conversation ends with; None when there is no conversation."""
+    log = scope.log
+    fallback = None
+    for index in range(scope.end - 1, -1, -1):
+        if log.entries[index].type not in SPOKEN or not log.is_entry(index):
+            continue
+        if scope.is_aside(index) or not scope.spoken(index) or _is_late(scope, index):
+            continue
+        tips = _tips(scope, index)
+        if tips:
+            return _preferred(scope, tips)
+        fallback = index if fallback is None else fallback  # all in a circle: nothing is without children
+    if fallback is None:  # nobody has spoken yet
+        return next((i for i in range(scope.end - 1, -1, -1) if log.is_entry(i) and not scope.is_aside(i)), None)
+    return fallback
+
+
+def latest_leaf(scope: Scope) -> int | None:
+    """As `leaf`, but of all ends the one with the newest timestamp."""
+    log = scope.log
+    best: tuple[float, int] | None = None
+    for index in range(scope.end):
+        if log.entries[index].type not in SPOKEN or not log.is_entry(index):
+            continue
+        if scope.is_aside(index) or not scope.spoken(index) or _is_late(scope, index) or not _tips(scope, index):
+            continue
+        found = (messages.time_of(log.record(index)) or 0.0, index)
+        best = found if best is None or found > best else best
+    return leaf(scope) if best is None else _preferred(scope, _tips(scope, best[1]))
+
+
+def _tips(scope: Scope, index: int) -> list[int]:
+    """The entries without children that come from this one with nobody speaking in between, itself included."""
+    tips = []
+    seen = {index}
+    waiting = [index]
+    while waiting:
+        at = waiting.pop()
+        is_tip = True
+        for child in scope.children(at):
+            if scope.spoken(child) and _is_late(scope, child):
+                continue
+            is_tip = False
+            if child not in seen and not scope.spoken(child):
+                seen.add(child)
+                waiting.append(child)
+        if is_tip:
+            tips.append(at)
+    return tips
+
+
+def _preferred(scope: Scope, tips: list[int]) -> int:
+    if len(tips) > 1:
+        for index in scope.log.of_type("last-prompt", end=scope.end, backwards=True):
+            named = scope.at(scope.log.record(index).get("leafUuid"))
+            if named in tips:
+                return named
+            break
+    return max(tips)
+
+
+def _is_late(scope: Scope, index: int) -> bool:
+    """Whether an entry only answers a call after which the conversation has long gone on without it."""
+    log = scope.log
+    if log.entries[index].type != "user":
+        return False
+    record = log.record(index)
+    if not messages.only_results(record):
+        return False
+    called = scope.at(log.entries[index].parent)
+    if called is None or log.entries[called].type != "assistant":
+        called = scope.at(record.get("sourceToolAssistantUUID"))
+    if called is None or any(True for _ in _spoken_below(scope, index)):
+        return False
+    answer = messages.message_id(log.record(called))
+    seen = {index, called}
+    waiting = [called]
+    while waiting:
+        for child in scope.children(waiting.pop()):
+            if child in seen or child > index:
+                continue
+            seen.add(child)
+            if scope.spoken(child) and _goes_on(log.record(child), answer):
+                return True
+            waiting.append(child)
+    return False
+
+
+def _spoken_below(scope: Scope, index: int) -> Iterator[int]:
+    """Entries in which somebody speaks that come from this one."""
+    seen = {index}
+    waiting = [index]
+    while waiting:
+        for child in scope.children(waiting.pop()):
+            if child in seen:
+                continue
+            seen.add(child)
+            if scope.spoken(child):
+                yield child
+            else:
+                waiting.append(child)
+
+
+def _goes_on(record: Record, answer: str | None) -> bool:
+    """Whether a record is neither part of the answer nor a result of its calls."""
+    if record.get("type") == "assistant":
+        return answer is None or messages.message_id(record) != answer
+    return not messages.only_results(record)

@@ -1,0 +1,74 @@
+"""What of a log is looked at: all of it or its beginning, the conversation itself or a subagent's."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from . import messages
+from .log import Log, Record, member
+
+SPOKEN = frozenset({"user", "assistant"})
+BOUNDARY = "compact_boundary"
+
+
+class Scope:
+    """A log up to one of its records: what was written behind `end` does not exist in it."""
+
+    def __init__(self, log: Log, *, end: int | None = None, agent: bool = False) -> None:
+        """`agent`: the file is a subagent's own, so its sidechain is the conversation."""
+        self.log = log
+        self.end = len(log) if end is None else end
+        self.agent = agent
+
+    def before(self, end: int) -> "Scope":
+        """The same log as it was before that record was written."""
+        return Scope(self.log, end=min(end, self.end), agent=self.agent)
+
+    def at(self, uuid: object) -> int | None:
+        """As `Log.at`."""
+        index = self.log.at(uuid)
+        return index if index is not None and index < self.end else None
+
+    def children(self, index: int) -> Iterator[int]:
+        """As `Log.children`, those of subagents left out."""
+        for child in self.log.children(index):
+            if child < self.end and not self.is_aside(child):
+                yield child
+
+    def is_aside(self, index: int) -> bool:
+        """Whether the entry is none of the conversation itself: a subagent's, or another member's of a team."""
+        record = self.log.record(index)
+        if not self.agent and messages.is_sidechain(record):
+            return True
+        return bool(record.get("teamName")) and not self._is_members
+
+    @cached_property
+    def _is_members(self) -> bool:
+        """Whether the file is a team member's own: then it begins with the member's words."""
+        for index in range(len(self.log)):
+            if self.log.entries[index].type in SPOKEN and self.log.is_entry(index):
+                record = self.log.record(index)
+                if self.agent or not messages.is_sidechain(record):
+                    return bool(record.get("teamName"))
+        return False
+
+    def spoken(self, index: int) -> bool:
+        """Whether somebody speaks in the entry: the user, the assistant, or a tool."""
+        return self.log.entries[index].type in SPOKEN and not messages.is_meta(self.log.record(index))
+
+
+def boundary_of(record: Record) -> Record | None:
+    """What a boundary says of its compaction; None when the record is no boundary."""
+    return member(record, "compactMetadata") if record.get("subtype") == BOUNDARY else None
+
+
+def boundaries(scope: Scope) -> list[int]:
+    """Every compaction in the file, those on branches that were left included, in file order."""
+    log = scope.log
+    return [
+        index
+        for index in log.of_type("system", end=scope.end)
+        if log.is_entry(index)
+        and log.holds(index, word=BOUNDARY.encode())
+        and boundary_of(log.record(index)) is not None
+        and not scope.is_aside(index)
+    ]

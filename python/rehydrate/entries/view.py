@@ -1,0 +1,241 @@
+"""The views of a transcript: everything on its line of descent, and what the model is sent of it.
+
+*Full*: from the first entry to the last, past every compaction.  *Model*: from the newest compaction on, with what it
+kept behind its summary, and less what cannot be sent: calls without an answer, answers that hold nothing but thoughts
+or nothing at all, reports of failed requests.  What is left out is listed with the reason, never just gone.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from . import messages
+from .chain import Chain, Gap, walk
+from .compaction import Preserved, preserved
+from .ends import leaf
+from .log import Log, Record, member, text_member
+from .metadata import metadata, replaced, replacements
+from .scope import Scope, boundaries
+from .tools import with_siblings
+from .turns import waiting
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Entries of one scope in the order in which they were said."""
+
+    entries: tuple[int, ...] = ()
+    boundary: int | None = None
+    """The compaction that it begins with; None: it begins with the conversation."""
+    summary: int | None = None
+    """What that compaction left of what came before."""
+    preserved: tuple[int, ...] = ()
+    """What it kept word for word, in the order of the view."""
+    gaps: tuple[Gap, ...] = ()
+    """Where the line of descent is broken."""
+    compactions: tuple[int, ...] = ()
+    """The boundaries in it, oldest first."""
+    left_out: tuple[tuple[int, str], ...] = ()
+    """Entries of the line of descent that it does not hold, and why."""
+
+
+def full_view(scope: Scope, *, tip: int | None = None) -> View:
+    """Everything said up to `tip` (None: the end of the conversation), whatever was compacted since."""
+    tip = leaf(scope) if tip is None else tip
+    if tip is None:
+        return View()
+    marks = boundaries(scope)
+    chain = walk(scope, tip, boundaries=marks, parents={}, past=lambda _: True)
+    entries, left_out = _kept(scope, chain, after=-1)
+    passed = frozenset(marks)
+    return View(
+        tuple(entries),
+        gaps=chain.gaps,
+        compactions=tuple(index for index in chain.entries if index in passed),
+        left_out=tuple(left_out.items()),
+    )
+
+
+def model_view(scope: Scope) -> View:
+    """What the model is sent when the conversation goes on."""
+    tip = leaf(scope)
+    if tip is None:
+        return View()
+    chain, boundary, kept = _since_boundary(scope, tip)
+    entries, left_out = _kept(scope, chain, after=-1 if boundary is None else boundary)
+    log = scope.log
+    summary = None
+    if boundary is not None:
+        summary = next(
+            (i for i in entries if log.entries[i].type == "user" and messages.is_summary(log.record(i))), None
+        )
+    entries = _without(entries, unsendable(log, entries), left_out)
+    in_view = frozenset(entries)
+    return View(
+        tuple(entries),
+        boundary,
+        summary,
+        tuple(index for index in kept.entries if index in in_view),
+        chain.gaps,
+        () if boundary is None else (boundary,),
+        tuple(left_out.items()),
+    )
+
+
+def given(scope: Scope, parent: Scope) -> View:
+    """What a subagent was given of its parent's conversation; nothing when its file does not say that it was."""
+    said = metadata(scope).get("fork-context-ref", {})
+    named = [at for value in said.values() if (at := parent.at(value)) is not None]
+    return full_view(parent, tip=max(named)) if named else View()
+
+
+def sent(scope: Scope, view: View, *, folder: str, agent_id: str | None = None) -> Iterator[Record]:
+    """What of a model's view the user, the assistant and the tools have said, record by record: with what the client
+    put in the place of results, and without calls that have no result.
+
+    `folder`: where results that were moved out lie.  `agent_id`: of the subagent whose file it is.
+    """
+    log = scope.log
+    known = replacements(scope, agent_id=agent_id)
+    waits = {call.id for call in waiting(log, view.entries)}
+    for index in view.entries:
+        record = _spoken(log, index) or _printed(log, index)
+        if record and waits and log.entries[index].type == "assistant":
+            record = _without_calls(record, waits)
+        if record:
+            yield replaced(record, known, folder=folder)
+
+
+def account(scope: Scope, view: View) -> Counter[str]:
+    """How many records of the scope are in the view, and why the others are not; together all of them."""
+    log = scope.log
+    in_view = frozenset(view.entries)
+    left_out = dict(view.left_out)
+    found: Counter[str] = Counter()
+    for index in range(scope.end):
+        if index in in_view:
+            found["in view"] += 1
+        elif index in left_out:
+            found[left_out[index]] += 1
+        elif log.entries[index].uuid is None:
+            found["metadata"] += 1
+        elif index in log.replays:
+            found["written twice"] += 1
+        elif view.boundary is not None and index < view.boundary:
+            found["before the compaction"] += 1
+        else:
+            found["another branch"] += 1
+    return found
+
+
+def unsendable(log: Log, entries: list[int]) -> dict[int, str]:
+    """The entries that a model cannot be sent, each with the reason."""
+    answered: set[str] = set()
+    said: Counter[str] = Counter()
+    for index in entries:
+        record = _spoken(log, index)
+        if log.entries[index].type == "user":
+            answered.update(result.id for result in messages.results(record))
+        elif log.entries[index].type == "assistant" and _said(record):
+            said[messages.message_id(record) or ""] += 1
+    found = {}
+    for index in entries:
+        if log.entries[index].type == "assistant":
+            why = _why_unsendable(_spoken(log, index), answered, said)
+            if why:
+                found[index] = why
+    return found
+
+
+def _without_calls(record: Record, waits: set[str]) -> Record:
+    blocks = messages.blocks(record)
+    kept = [each for each in blocks if not (each.get("type") == "tool_use" and text_member(each, "id") in waits)]
+    if len(kept) == len(blocks):
+        return record
+    return {**record, "message": {**member(record, "message"), "content": kept}}
+
+
+def _why_unsendable(record: Record, answered: set[str], said: Counter[str]) -> str:
+    if messages.is_api_error(record):
+        return "failed request"
+    blocks = messages.blocks(record)
+    calls = messages.calls(record)
+    if calls and all(call.id not in answered for call in calls):
+        return "call without a result"
+    if not blocks or all(each.get("type") == "text" and not messages.texts({"message": [each]}) for each in blocks):
+        return "empty"
+    thoughts = all(each.get("type") in ("thinking", "redacted_thinking") for each in blocks)
+    if thoughts and not said[messages.message_id(record) or ""]:
+        return "only thoughts"
+    return ""
+
+
+def _said(record: Record) -> list[Record]:
+    """The blocks that are no thoughts."""
+    return [each for each in messages.blocks(record) if each.get("type") not in ("thinking", "redacted_thinking")]
+
+
+def _spoken(log: Log, index: int) -> Record:
+    return log.record(index) if log.entries[index].type in ("user", "assistant") else {}
+
+
+def _printed(log: Log, index: int) -> Record:
+    """What a command to the client printed, as it is sent: in the user's name; empty for anything else."""
+    if log.entries[index].type != "system":
+        return {}
+    record = log.record(index)
+    if record.get("subtype") != "local_command" or not isinstance(record.get("content"), str):
+        return {}
+    return {**record, "type": "user", "message": {"role": "user", "content": record["content"]}}
+
+
+def _since_boundary(scope: Scope, tip: int) -> tuple[Chain, int | None, Preserved]:
+    """The line of descent from the newest compaction that is on it."""
+    marks = boundaries(scope)
+    for boundary in reversed(marks):
+        kept = preserved(scope, boundary)
+        chain = walk(scope, tip, boundaries=marks, parents=kept.parents, past=lambda _: False)
+        if chain.entries[0] == boundary:
+            return chain, boundary, kept
+        if chain.entries[0] not in marks:
+            break  # it leads to the beginning past every compaction: none of them happened on this branch
+    return walk(scope, tip, boundaries=marks, parents={}, past=lambda _: True), None, Preserved()
+
+
+def _kept(scope: Scope, chain: Chain, *, after: int) -> tuple[list[int], dict[int, str]]:
+    """The entries of a line of descent with their siblings, less what was taken out of it."""
+    log = scope.log
+    left_out: dict[int, str] = {}
+    entries = _without(chain.entries, dict.fromkeys(_progress(log, chain), "progress"), left_out)
+    removed = dict.fromkeys(_removed(scope, entries), "taken out")
+    entries = with_siblings(scope, _without(entries, removed, left_out), after=after)
+    return _without(entries, removed, left_out), left_out  # nor may they come back beside what is left
+
+
+def _progress(log: Log, chain: Chain) -> list[int]:
+    return [index for index in chain.entries if log.entries[index].type == "progress"]
+
+
+def _removed(scope: Scope, entries: list[int]) -> list[int]:
+    """The entries that the client took out of the middle of the conversation."""
+    log = scope.log
+    found = []
+    for index in entries:
+        if log.entries[index].type != "system" or not log.holds(index, word=b"removedUuids"):
+            continue
+        record = log.record(index)
+        for said in (record, *(value for value in record.values() if isinstance(value, dict))):
+            uuids = said.get("removedUuids")
+            if isinstance(uuids, list):
+                found += [at for uuid in uuids if (at := scope.at(uuid)) is not None]
+    return found
+
+
+def _without(entries: list[int] | tuple[int, ...], dropped: dict[int, str], left_out: dict[int, str]) -> list[int]:
+    kept = []
+    for index in entries:
+        if index in dropped:
+            left_out[index] = dropped[index]
+        else:
+            kept.append(index)
+    return kept

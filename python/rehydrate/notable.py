@@ -1,0 +1,240 @@
+"""What of a long text is worth keeping when there is room for a few lines only.
+
+Promises: every answer is verbatim from the text (whole lines or sentences, cut at their end where too long), best
+first, never more than a few; any text is fine, and of a long one only the two ends are looked at, so that keeping the
+notes of a large log costs little time and memory.  Nothing here knows a client.
+
+A line that is like many others of its text says little, and one with a number, a value or an outcome says much.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+LINES = 4
+"""Lines that are kept of one result or file."""
+LINE_CHARS = 200
+SENTENCES = 3
+"""Sentences that are kept of one answer."""
+SENTENCE_CHARS = 320
+_END_CHARS = 10_000
+"""Of each end of a text; what lies between is not looked at."""
+_COMMON = 3
+"""A line whose shape comes up more often is one of a series."""
+
+_STYLE = re.compile("\x1b\\[[0-9;]*m")
+_NUMBERED = re.compile(r"^\s*\d+(?:\t|→)")
+"""How a reading tool writes a file's line."""
+_DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"\w")
+_VALUE = re.compile(r"[=:]\s*[\"'\d\[{(-]|\d\s?(?:%|ms|s|kB|KB|MB|GB|MiB|GiB|px|x|/s)(?!\w)")
+_TOKEN = re.compile(r"[a-zà-ÿ]+(?:'[a-z]+)?")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_OUTCOMES = _set(
+    "error errors fail failed failing failure failures exception panic warning warnings denied refused timeout timed "
+    "missing mismatch assertion traceback exit code pass passed passing success succeeded total result results summary "
+    "average mean median coverage score version found done built created expected got max min rate latency throughput"
+)
+_REMARKS = _set("todo fixme xxx hack note warning important must never always")
+_DEFINES = _set(
+    "def class fn func function const let var type struct enum interface trait impl module create alter CREATE ALTER"
+)
+_BORROWS = _set("import from use using require #include package")
+_DECISIONS = _set(
+    "decide decided decides decision decisions deciding chose chosen choose choosing instead rather because opt opted "
+    "settle settled agree agreed cause turns reason conclude concluded conclusion tradeoff reject rejected since "
+    "entschieden statt weil décidé parce decidido porque"
+)
+_LEANINGS = _set("plan planned fix fixed must never always not so will use uses keep keeps go approach design")
+"""Words that decisions have, and much else."""
+_DECISION_SIGNS = ("决定", "因为", "选择", "采用", "決めた", "ため")
+_RULES = _set(
+    "please never always must mustn don't doesn't not avoid ensure forbid forbidden remember important require "
+    "required requires allowed niemals immer muss kein keine jamais toujours nunca siempre"
+)
+_PAST = _set("was were been had ago took seemed looked")
+"""Words of what is told rather than asked for."""
+_RULE_PHRASES = re.compile(
+    r"from now on|at (?:most|least)|no (?:more|less|fewer|later|longer) than|make sure|do not"
+    r"|in (?:all|any|every) case|stick to|without",
+    re.IGNORECASE,
+)
+_HINTS = _set(
+    "should shouldn't only keep keeps prefer preferred most least than sure no stick every all any constraint "
+    "constraints rule rules standing limit limits stay stays nur"
+)
+"""Words that orders have, and much else."""
+_RULE_SIGNS = ("必须", "不要", "不得", "禁止", "总是", "絶対", "必ず")
+_ASKS = _set(
+    "please add answer build call change check cite create do fix give go implement keep make move name never only put "
+    "read refactor remove rename run show start stay stop tell test treat update use write don't i'd can could"
+)
+"""How a sentence that asks for something begins."""
+_NAMES = re.compile(r"`[^`\n]+`|\w[/\\.]\w|\w_\w|\b[A-Z]{2,}\b")
+_FILLER = re.compile(
+    r"^(?:let me|let's|now|next|first|ok(?:ay)?|sure|great|perfect|good|here|i(?:'ll| will| can| see)|looking)\b"
+    r"|^(?:checking|done|thanks)\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+|(?<=[。！？])")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+
+
+def result_lines(text: str) -> tuple[str, ...]:
+    """Of what a tool answered."""
+    return _best(_ends(_STYLE.sub("", text)).splitlines(), _result_score)
+
+
+def file_lines(text: str) -> tuple[str, ...]:
+    """Of a file's content, as it is or as a reading tool numbers its lines."""
+    lines = _ends(text).splitlines()
+    if lines and _NUMBERED.match(lines[0]):
+        lines = [_NUMBERED.sub("", line) for line in lines]
+    return _best(lines, _file_score)
+
+
+def changed_lines(old: str, new: str) -> tuple[str, ...]:
+    """Of what an edit puts in the place of something else: lines that were not there before."""
+    before = {line.strip() for line in old.splitlines()}
+    return _best((line for line in _ends(new).splitlines() if line.strip() not in before), _file_score)
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Of what an assistant said: what it decided, found, or gave as a reason."""
+    ends = _ends(text)
+    found = [ends[start:end] for start, end in spans(ends)]
+    scored = []
+    for place, sentence in enumerate(found):
+        score = _decision_score(sentence) + (0.5 if place == len(found) - 1 else 0.0)
+        if score >= 1.5:
+            scored.append((-score, place, sentence))
+    scored.sort()
+    return tuple(_cut(sentence, SENTENCE_CHARS) for _, _, sentence in scored[:SENTENCES])
+
+
+def is_rule(text: str) -> bool:
+    """Whether a request that says this sets something that is to hold; of a long one only the start is looked at."""
+    text = text[:2_000]
+    return _count(text, _RULES, _RULE_SIGNS) > 0 or _RULE_PHRASES.search(text) is not None
+
+
+def telling_spans(text: str) -> list[tuple[int, int]]:
+    """Of a request the sentences that say most, best first, as starts and ends: what is to hold, then what is asked
+    for, and what has numbers and names; those that say nothing of the kind are left out.
+    """
+    scored = []
+    for start, end in _spans_at_ends(text):
+        sentence = text[start : min(end, start + 1_000)]
+        score = 2.0 * min(_count(sentence, _RULES, _RULE_SIGNS) + len(_RULE_PHRASES.findall(sentence)), 2)
+        score += 0.75 * min(_count(sentence, _HINTS), 2) + 0.5 * bool(_NAMES.search(sentence))
+        score -= 1.0 * bool(_count(sentence, _PAST))
+        score += 0.75 * bool(_DIGITS.search(sentence)) + 1.25 * bool(
+            _count(sentence[:12], _ASKS) or sentence[-1] == "?"
+        )
+        if score > 0:
+            scored.append((-score, start, end))
+    return [(start, end) for _, start, end in sorted(scored)]
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of each sentence, a line being at least one; what stands in code fences is left out."""
+    found = []
+    at = 0
+    fenced = False
+    for line in text.splitlines(keepends=True):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced:
+            start = 0
+            for end in [*(match.end() for match in _SENTENCE_END.finditer(line)), len(line)]:
+                sentence = line[start:end]
+                if _WORD.search(sentence):
+                    lead = len(sentence) - len(sentence.lstrip())
+                    found.append((at + start + lead, at + start + len(sentence.rstrip())))
+                start = end
+        at += len(line)
+    return found
+
+
+def _spans_at_ends(text: str) -> list[tuple[int, int]]:
+    """As `spans`; of a text that is beyond measure, those of its start and its end."""
+    if len(text) <= 2 * _END_CHARS:
+        return spans(text)
+    end = len(text) - _END_CHARS
+    return [
+        *spans(text[:_END_CHARS]),
+        *((start + end, stop + end) for start, stop in spans(text[end:])),
+    ]
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
+
+
+def _best(lines: Iterable[str], score: Callable[[str], float]) -> tuple[str, ...]:
+    """The lines that say most; of those that are alike the first."""
+    kept = [line.rstrip() for line in lines if _WORD.search(line)]
+    shapes = [_shape(line) for line in kept]
+    often = Counter(shapes)
+    last = len(kept) - 1
+    scored = []
+    for place, (line, shape) in enumerate(zip(kept, shapes, strict=True)):
+        count = often[shape]
+        if count > _COMMON and LINES < place < last and len(often) > LINES:
+            continue  # one of a series
+        worth = score(line[:1_000]) + (1.0 if count == 1 else -0.5 if count <= _COMMON else -3.0)
+        scored.append((-(worth + (0.75 if place == last else 0.25 if place == 0 else 0.0)), place))
+    scored.sort()
+    taken: dict[str, None] = {}
+    for _, place in scored:
+        taken.setdefault(_cut(kept[place], LINE_CHARS))
+        if len(taken) == LINES:
+            break
+    return tuple(taken)
+
+
+def _shape(line: str) -> str:
+    """What lines of a series have in common."""
+    return _DIGITS.sub("0", line[:100].strip())
+
+
+def _count(text: str, words: frozenset[str], signs: tuple[str, ...] = ()) -> int:
+    """How many of the words a text has, each as often as it comes up; of scripts without spaces, how many signs."""
+    found = sum(token in words for token in _TOKEN.findall(text.lower()))
+    return found + (0 if text.isascii() else sum(sign in text for sign in signs))
+
+
+def _result_score(line: str) -> float:
+    has_digit = _DIGITS.search(line) is not None
+    score = (1.5 + (1.0 if _VALUE.search(line) else 0.0)) if has_digit else 0.0
+    score += 1.5 if _count(line, _OUTCOMES) else 0.0
+    return score - (1.0 if len(line) > 2 * LINE_CHARS else 0.0)
+
+
+def _file_score(line: str) -> float:
+    has_digit = _DIGITS.search(line) is not None
+    score = 1.0 if has_digit else 0.0
+    score += 2.0 if (has_digit or "=" in line or ":" in line) and _VALUE.search(line) else 0.0
+    words = line.split(None, 3)[:3]
+    score -= 1.5 if words[0] in _BORROWS else 0.0
+    score += 1.0 if not _DEFINES.isdisjoint(words) else 0.0
+    score += 1.5 if ("#" in line or "//" in line or "--" in line or "*" in line) and _count(line, _REMARKS) else 0.0
+    return score - (1.0 if len(line) > 2 * LINE_CHARS else 0.0)
+
+
+def _decision_score(sentence: str) -> float:
+    sentence = sentence[:1_000]
+    score = 1.75 * min(_count(sentence, _DECISIONS, _DECISION_SIGNS), 2)
+    score += 0.75 * min(_count(sentence, _LEANINGS), 2)
+    score += 0.75 if _DIGITS.search(sentence) else 0.0
+    score += 0.75 if _NAMES.search(sentence) else 0.0
+    return score - (1.5 if _FILLER.match(sentence.lstrip("#*-> ")) else 0.0) - (1.0 if sentence.endswith("?") else 0.0)
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else text[:size]
