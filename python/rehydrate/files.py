@@ -230,6 +230,11 @@ def _fold(path: str) -> str:
     return unicodedata.normalize("NFKC", once.casefold())
 
 
+def is_secret(path: str) -> bool:
+    """Whether its name alone says that nothing of it is ever shown."""
+    return _is_secret(_fold(path).split("/"))
+
+
 def _is_secret(parts: list[str]) -> bool:
     """Environment files, private keys and credential stores."""
     name = parts[-1]

@@ -1,8 +1,9 @@
 """What a host runs before every model call: `{}` at once when nothing happened, else the invocation is worked out.
+For other hosts, what they run once for each compaction.
 
-Promises: something valid is written to standard output exactly once, nothing else ever is, and the exit status is 0,
-whatever happens.  Until the gate asks for more nothing is imported beyond `sys`, `os` and the native module
-(without it, the pure gate).
+Promises: something valid is written to standard output exactly once (for those other hosts, or nothing), nothing else
+ever is, and the exit status is 0, whatever happens.  Until the gate asks for more nothing is imported beyond `sys`,
+`os` and the native module (without it, the pure gate).
 """
 
 import os
@@ -11,22 +12,28 @@ import sys
 NOTHING = b"{}"
 MESSAGES = ("systemMessage", "ephemeralMessage")
 """How the text may reach the model; the first is the default."""
+ONCE = ("claude-code",)
+"""Clients whose hosts run this once for each compaction; no answer is the answer `nothing`."""
 
 
 def main(argv: "list[str] | None" = None) -> None:
-    """Answer one invocation and end the process.  `argv` (default: the process's) is `CLIENT [--as KIND]`."""
+    """Answer one invocation and end the process.  `argv` (default: the process's) is `CLIENT [--as KIND]`, or for the
+    clients in ONCE `CLIENT [--part K]`.
+    """
     if sys.stdout is None:
         os._exit(0)  # nobody can be answered, and a file opened later could get the number of standard output
     reply = Reply()
     trouble = ""
+    words = sys.argv[1:] if argv is None else argv
+    once = words[:1] != [] and words[0] in ONCE
     try:
         try:
-            _answer(sys.argv[1:] if argv is None else argv, reply)
+            (_answer_once if once else _answer)(words, reply)
         except BaseException as error:
             # By its name: the class may not have been imported yet, and importing it could fail, too.
             if type(error).__name__ == "StateUnavailable" and reply.is_open:
                 trouble = f"rehydrate: nothing was put back, for nothing can be remembered: {error}\n"
-        reply.send(NOTHING)
+        reply.send(b"" if once else NOTHING)
         if trouble and sys.stderr is not None:
             sys.stderr.write(trouble)
             sys.stderr.flush()
@@ -69,6 +76,38 @@ def _answer(argv: "list[str]", reply: Reply) -> None:
 
     gc.disable()  # the process ends with this answer: looking for cycles among what is kept costs a sixth of its time
     invoke(client, payload, message=message, reply=reply, environ=os.environ)
+
+
+def _answer_once(argv: "list[str]", reply: Reply) -> None:
+    number = _part(argv[1:])
+    if os.environ.get("REHYDRATE_OFF", "") not in ("", "0"):
+        return
+    from rehydrate.gate import read_payload
+
+    payload = read_payload(0)
+    import gc
+
+    from rehydrate.compaction import answer
+
+    gc.disable()
+    answer(argv[0], payload, number=number, reply=reply, environ=os.environ)
+
+
+def _part(words: "list[str]") -> int:
+    """The number of the value that is asked for: the first, where none is named."""
+    number = "1"
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--part" and rest:
+            number = rest.pop(0)
+        elif word.startswith("--part="):
+            number = word[7:]
+        else:
+            raise ValueError(f"unknown argument {word!r}")
+    if not (number.isascii() and number.isdigit() and 0 < len(number) < 4 and int(number)):
+        raise ValueError("--part takes a number from 1 on")
+    return int(number)
 
 
 def _arguments(argv: "list[str]") -> "tuple[str, str]":

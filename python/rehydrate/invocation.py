@@ -56,7 +56,7 @@ def invoke(client: str, payload: bytes, *, message: str, reply: Reply, environ: 
     """
     contract = module(client, "contract")
     read = contract.read_payload(payload)
-    if not read or _is_off(read.workspaces):
+    if not read or is_off(read.workspaces):
         return
     with Deadline(DEADLINE_S) as deadline:
         settings, _ = read_settings(environ)
@@ -86,7 +86,8 @@ def _remember(store: Store, spot: Spot, error: Exception | TooLate) -> None:
         store.save(replace(state, error=kept), durable=False)
 
 
-def _is_off(workspaces: tuple[str, ...]) -> bool:
+def is_off(workspaces: tuple[str, ...]) -> bool:
+    """Whether a workspace says that nothing is to be put back."""
     return any(os.path.isabs(each) and os.path.lexists(os.path.join(each, ".rehydrate-off")) for each in workspaces)
 
 

@@ -11,12 +11,13 @@ import hashlib
 import json
 import os
 import stat
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rehydrate import private
 from rehydrate.paths import state_folder
+from rehydrate.private import Busy as Busy
 
 VERSION = 2
 NAME = "rehydrate_state.json"
@@ -27,10 +28,6 @@ _SIZE_MAX = 1 << 20
 
 class StateUnavailable(Exception):
     """Neither the conversation's folder nor the user's state folder can hold a state; the message says why."""
-
-
-class Busy(Exception):
-    """Another process holds the lock of this conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +104,8 @@ def locked(spot: Spot, *, wait_s: float = LOCK_WAIT_S) -> Iterator["Store"]:
     for path in spot.files:
         try:
             if path != spot.files[0]:
-                _make_private(os.path.dirname(path))
-            lock = _lock(path + ".lock", wait_s)
+                private.make_private(os.path.dirname(path))
+            lock = private.lock(path + ".lock", wait_s)
         except OSError as error:
             reasons.append(f"{path}: {error.strerror or error}")
             continue
@@ -137,7 +134,7 @@ def keeping(spot: Spot) -> Keeping:
     hindrances = []
     for path in spot.files:
         try:
-            _may_hold(path, private=path != spot.files[0])
+            _may_hold(path, is_private=path != spot.files[0])
         except OSError as error:
             hindrances.append(f"{error.filename or path}: {error.strerror or error}")
             continue
@@ -164,9 +161,9 @@ class Store:
         for path in self._spot.files[self._spot.files.index(self._path) :]:
             try:
                 if path != self._spot.files[0]:
-                    _make_private(os.path.dirname(path))
+                    private.make_private(os.path.dirname(path))
                 _keep_aside(self._spot, path)
-                _replace(path, data, durable=durable)
+                private.replace(path, data, durable=durable)
             except OSError as error:
                 reasons.append(f"{path}: {error.strerror or error}")
                 continue
@@ -176,7 +173,7 @@ class Store:
 
 
 def _read(spot: Spot, path: str) -> State | None:
-    data = _read_bytes(path)
+    data = private.read_bytes(path, most=_SIZE_MAX)
     if data is None:
         return None
     try:
@@ -191,26 +188,6 @@ def _read(spot: Spot, path: str) -> State | None:
         return _decode(spot, raw)
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _read_bytes(path: str) -> bytes | None:
-    """The file's bytes; None unless it is a regular file of ours that nobody else can write."""
-    try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return None
-    try:
-        about = os.fstat(fd)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > _SIZE_MAX or about.st_nlink != 1:
-            return None
-        if hasattr(os, "geteuid") and (about.st_uid != os.geteuid() or about.st_mode & 0o022):
-            return None
-        with os.fdopen(os.dup(fd), "rb") as file:
-            return file.read(_SIZE_MAX)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
 
 
 def _decode(spot: Spot, raw: dict[str, Any]) -> State | None:
@@ -295,75 +272,16 @@ def _keep_aside(spot: Spot, path: str) -> None:
     os.rename(path, f"{path}.aside-0")
 
 
-def _replace(path: str, data: bytes, *, durable: bool) -> None:
-    temporary = f"{path}.tmp"  # one name, for the lock is held: what a killed process left is replaced
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(temporary)
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        try:
-            os.fchmod(fd, 0o600)  # whatever the umask
-            at = 0
-            while at < len(data):
-                at += os.write(fd, data[at:])
-            if durable:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    if durable:
-        _sync_folder(os.path.dirname(path))
-
-
-def _sync_folder(path: str) -> None:
-    """Make a rename in the folder last; some file systems cannot, and the marker in the log covers those."""
-    with contextlib.suppress(OSError):
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-
-def _make_private(folder: str) -> None:
-    """Make our folder in the user's state folder; OSError when it is a link or another user's."""
-    _make_folders(folder)
-    _check_private(folder)
-    if hasattr(os, "geteuid") and os.lstat(folder).st_mode & 0o777 != 0o700:
-        os.chmod(folder, 0o700)
-
-
-def _check_private(folder: str) -> None:
-    about = os.lstat(folder)
-    if not stat.S_ISDIR(about.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, "not a folder of ours", folder)
-    if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
-        raise PermissionError(errno.EACCES, "it belongs to another user", folder)
-
-
-def _make_folders(folder: str) -> None:
-    """Make a folder and those that are missing above it, for their owner only (a umask of 0 would let all write)."""
-    if os.path.lexists(folder):
-        return
-    _make_folders(os.path.dirname(folder))
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
-
-
-def _may_hold(path: str, *, private: bool) -> None:
+def _may_hold(path: str, *, is_private: bool) -> None:
     """OSError when a state could not be locked and written at `path`, as far as looking at it can tell."""
     folder = os.path.dirname(path)
-    while private and not os.path.lexists(folder):  # it and those above it would be made
+    while is_private and not os.path.lexists(folder):  # it and those above it would be made
         folder = os.path.dirname(folder)
     about = os.stat(folder)
     if not stat.S_ISDIR(about.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
-    if private and folder == os.path.dirname(path):
-        _check_private(folder)
+    if is_private and folder == os.path.dirname(path):
+        private.check_private(folder)
     elif not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
     if _is_full(folder):
@@ -371,7 +289,7 @@ def _may_hold(path: str, *, private: bool) -> None:
     if os.path.isdir(path + ".tmp") and not os.path.islink(path + ".tmp"):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path + ".tmp")
     if os.path.lexists(path + ".lock"):
-        os.close(_open_lock(path + ".lock", os.O_RDWR))
+        os.close(private.open_lock(path + ".lock", os.O_RDWR))
 
 
 def _is_full(folder: str) -> bool:
@@ -379,40 +297,3 @@ def _is_full(folder: str) -> bool:
         return False
     disk = os.statvfs(folder)
     return disk.f_blocks > 0 and (disk.f_bavail if os.geteuid() else disk.f_bfree) == 0
-
-
-def _open_lock(path: str, flags: int) -> int:
-    """A descriptor of the file that is locked; OSError when it is not one of ours."""
-    fd = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o600)
-    try:
-        about = os.fstat(fd)
-        if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
-            raise OSError(errno.EINVAL, "the lock is not a regular file of its own", path)
-        if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
-            raise PermissionError(errno.EACCES, "the lock belongs to another user", path)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
-def _lock(path: str, wait_s: float) -> int:
-    """A descriptor that holds the lock until it is closed.  Busy after `wait_s`; OSError when it cannot be made."""
-    fd = _open_lock(path, os.O_RDWR | os.O_CREAT)
-    try:
-        try:
-            import fcntl
-        except ImportError:  # Windows, where a delivery is protected by its marker in the log only
-            return fd
-        end = time.monotonic() + wait_s
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return fd
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    raise Busy from None
-                time.sleep(0.002)
-    except BaseException:
-        os.close(fd)
-        raise

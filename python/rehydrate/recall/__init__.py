@@ -14,6 +14,7 @@ from rehydrate.recall.delivery import LIMIT_MIN, measure_of, pack
 from rehydrate.recall.dialogue import dialogue_section
 from rehydrate.recall.documents import documents_section
 from rehydrate.recall.files import files_section
+from rehydrate.recall.inline import write_values
 from rehydrate.recall.render import NOTE, NOTE_CONTINUED, Item, Section, join_hops, lineage_hops, marker
 from rehydrate.recall.requests import requests_section
 from rehydrate.recall.text import cleaner, one_line
@@ -68,6 +69,15 @@ class Rehydration:
             f"{self._marker(f'{number}/{len(bodies)}', lineage)}\n{note if number == 1 else NOTE_CONTINUED}\n{body}"
             for number, body in enumerate(bodies, start=1)
         ]
+
+    def values(self, conversation: Conversation, *, count: int, redact: bool, whereabouts: str) -> list[str]:
+        """What matters most of the conversation that this is of, in at most `count` small values (see `inline`).
+
+        `whereabouts`: our words, a line, for where the whole text stands.
+        """
+        clean = cleaner(redact=redact)
+        mark = (self.checkpoint, self.id)
+        return write_values(conversation, clean, mark=mark, hops=self.hops, count=count, whereabouts=whereabouts)
 
     def _marker(self, part: str, lineage: str) -> str:
         return marker(self.checkpoint, self.id, part=part, lineage=lineage)

@@ -24,7 +24,8 @@ class Item:
 
     step: Step
     role: str
-    """`user`, `assistant`, `tools` or `fork` in requests and dialogue; `modified`, `read` or `named` for a file."""
+    """`user`, `assistant`, `tools` or `fork` in requests and dialogue; `modified`, `read` or `named` for a file; `row`
+    for a line or a few in a list of such."""
     text: str
     """Never empty, masked and clipped; stands in the output exactly so."""
     label: str
@@ -43,7 +44,7 @@ class Item:
     @property
     def quoted(self) -> bool:
         """Whether the text stands in a fence: all that is not our own words."""
-        return self.role not in ("fork", "tools")
+        return self.role not in ("fork", "tools", "row")
 
     def as_json(self) -> dict[str, Any]:
         """The item as `show --json` has it."""
@@ -110,6 +111,8 @@ def heading(title: str, remark: str = "") -> str:
 
 def render_item(item: Item) -> str:
     """An item as it stands in a section."""
+    if item.role == "row":
+        return f"- {item.text}\n"
     return (
         render_label(item.label)
         + render_lines(item.tools if item.quoted else None)
@@ -199,10 +202,14 @@ def lineage_hops(conversation: Conversation) -> list[str]:
         return []
     hops = []
     for segment in segments:
-        last = segment.max_step
+        span = (segment.min_step, segment.max_step)
         if segment is segments[-1] and conversation.boundary is not None:
-            last = conversation.boundary.step
-        first, last = ("?" if step is None else step_word(step) for step in (segment.min_step, last))
+            span = (segment.min_step, conversation.boundary.step)
+            if not isinstance(conversation.boundary.step, int):
+                # A boundary without a number is not yet written when its text is asked for: what was said last is.
+                own = [turn.step for turn in conversation.turns if turn.segment == len(segments) - 1]
+                span = (segment.min_step, own[-1]) if own else (None, None)
+        first, last = ("?" if step is None else step_word(step) for step in span)
         hops.append(f"{short(segment.session)}({first}..{last})")
     return hops
 

@@ -17,6 +17,8 @@ PAYLOAD_BYTES = 1 << 20
 MESSAGES = ("systemMessage", "ephemeralMessage")
 """The steps that a reply may hold; any other ends the user's turn."""
 NOTHING = "{}"
+DELIVERY = "parts"
+"""All of a rehydration goes out in one reply."""
 
 _HALVES = re.compile("[\ud800-\udfff]")
 
@@ -66,6 +68,11 @@ def locate(payload: Payload, environ: Mapping[str, str]) -> layout.Place | None:
         if place is not None:
             return place
     return layout.find(environ, payload.conversation) if payload.conversation else None
+
+
+def private_folder(place: layout.Place) -> str | None:
+    """Where the whole text is kept for the model to read: nowhere, as the model has it all."""
+    return None
 
 
 def reply(parts: Sequence[str], *, message: str = "systemMessage") -> str:
