@@ -1,4 +1,4 @@
-"""`make dist`: the native wheel where cargo works, the pure wheel, the sdist and rehydrate.pyz, in one folder.
+"""`make dist`: the native wheel where cargo works, the pure wheel, the sdist, rehydrate.pyz and a plugin, in a folder.
 
     python build_backend/dist.py [FOLDER]     (default: dist)
 
@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from plugin import build_plugin
 from pyz import build_pyz
 from rehydrate_build import reason_for_pure
 
@@ -34,8 +35,10 @@ def main() -> None:
     _run("hatchling", "build", "--target", "wheel", "--target", "sdist", "--directory", folder)
     (pure,) = folder.glob("*-py3-none-any.whl")
     build_pyz(pure, folder / "rehydrate.pyz", epoch=epoch)
-    for file in sorted(folder.glob("rehydrate*")):
-        print(f"{file.stat().st_size:>10,}  {file.name}")
+    plugin = build_plugin(folder, version=pure.name.split("-")[1], licence=ROOT / "LICENSE")
+    made = [*folder.glob("rehydrate*"), *(each for each in plugin.rglob("*") if each.is_file())]
+    for file in sorted(made):
+        print(f"{file.stat().st_size:>10,}  {file.relative_to(folder)}")
     if reason:
         print(f"The native wheel is missing, because {reason}.")
 

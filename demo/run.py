@@ -48,7 +48,7 @@ def main() -> None:
         assert again == {}, "the same history must not be delivered twice"
 
         _say("4. rehydrate uninstall --purge")
-        subprocess.run([REHYDRATE, "uninstall", "antigravity", "--purge"], env=environ, cwd=workspace, check=True)
+        subprocess.run([REHYDRATE, "uninstall", "--purge"], env=environ, cwd=workspace, check=True)
         assert _tree(home) == before, "uninstall must leave the home as it was"
         print("   the home is byte for byte as it was before\n")
 

@@ -1,4 +1,5 @@
-"""Imports inside the package go one way: cli, hook -> serve -> clients, recall -> conversation; clients -> scan."""
+"""Imports inside the package go one way: cli, hook -> serve -> clients, recall -> conversation; clients -> entries ->
+scan."""
 
 import ast
 import sys
@@ -18,17 +19,19 @@ ROOMS = {
         *("", "clients", "conversation", "hook", "paths", "recall", "redact"),
         *("registration", "scan", "serve", "settings", "state"),
     },
-    "clients": {"conversation", "paths", "scan"},
+    "clients": {"conversation", "entries", "notable", "paths", "scan"},
     "conversation": set(),
+    "entries": {"scan"},
     "files": {"_native"},
     "hook": {"_native", "clients", "conversation", "gate", "scan", "serve", "settings", "state"},
     "gate": {"scan"},
+    "notable": set(),
     "paths": set(),
-    "recall": {"conversation", "files", "redact", "settings"},
+    "recall": {"conversation", "files", "notable", "redact", "settings"},
     "redact": set(),
     "registration": {"clients", "conversation", "paths", "settings", "state"},
     "scan": {"_native"},
-    "serve": {"clients", "conversation", "files", "recall", "settings"},
+    "serve": {"clients", "conversation", "files", "recall", "settings", "state"},
     "settings": {"clients", "paths"},  # of `clients` only the names
     "state": {"paths"},
 }
@@ -39,7 +42,10 @@ MEMBERS = {
     "hostfile": "registration",
     "invocation": "hook",
     "jsonspans": "registration",
+    "compaction": "hook",
     "launch": "registration",
+    "plan": "state",
+    "private": "state",
     "settingsfile": "settings",
 }
 """Modules that belong to a room of another name."""
@@ -48,7 +54,7 @@ MEMBERS = {
 def room_of(module):
     """The room of a module of ours, given by its dotted name below the package."""
     parts = module.split(".")
-    if parts[0] == "clients" and parts[2:] in (["install"], ["registered"], ["rehearsal"]):
+    if parts[0] == "clients" and parts[2:] in (["install"], ["registered"], ["rehearsal"], ["policy"], ["plugins"]):
         return "registration"  # never imported by the hook
     return MEMBERS.get(parts[0], parts[0])
 

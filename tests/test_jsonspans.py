@@ -45,6 +45,36 @@ def test_a_new_member_is_added_and_taken_out_again(pair, key, new):
     assert removed == text or (not value and removed.strip() == "{}")
 
 
+@given(texts(), KEYS, KEYS, VALUES)
+def test_a_new_member_is_added_below(pair, key, inner, new):
+    value, text = pair
+    outer = jsonspans.with_value(text, (key,), {}) if key in value else jsonspans.with_member(text, key, {})
+    added = jsonspans.with_member(outer, inner, new, within=(key,))
+    assert parsed(added) == {**value, key: {inner: new}}
+    assert list(parsed(added)) == list(parsed(outer))
+    more = jsonspans.with_member(added, f"{inner}+", new, within=(key,))
+    assert parsed(more) == {**value, key: {inner: new, f"{inner}+": new}}
+    assert jsonspans.without(more, (key, f"{inner}+")) == added
+
+
+@given(texts(), KEYS, st.lists(VALUES, max_size=3), VALUES)
+def test_a_new_element_is_added_and_taken_out_again(pair, key, elements, new):
+    value, text = pair
+    edit = jsonspans.with_value if key in value else None
+    outer = edit(text, (key,), elements) if edit else jsonspans.with_member(text, key, elements)
+    added = jsonspans.with_element(outer, (key,), new)
+    assert parsed(added) == {**value, key: [*elements, new]}
+    if elements:
+        assert jsonspans.without(added, (key, len(elements))) == outer
+
+
+def test_what_is_added_below_has_the_indent_of_its_depth():
+    text = '{\n  "a": {},\n  "b": []\n}\n'
+    text = jsonspans.with_member(text, "c", [1], within=("a",))
+    text = jsonspans.with_element(text, ("b",), {"d": 2})
+    assert text == json.dumps({"a": {"c": [1]}, "b": [{"d": 2}]}, indent=2) + "\n"
+
+
 @given(texts(), st.data())
 def test_any_member_can_be_taken_out(pair, data):
     value, text = pair

@@ -56,6 +56,13 @@ class TestTakenApart:
         assert found.text() == command
         assert " -X utf8 -B -c " in found.text("-B")
 
+    def test_a_command_that_falls_back_to_silence(self):
+        command = launch.hook_command("claude-code", ("--part", "2"), launch.SILENCE)
+        found = launch.take_apart(command)
+        assert command.endswith(" claude-code --part 2 || true")
+        assert (found.fallback, found.options) == (launch.SILENCE, ("--part", "2"))
+        assert found.text() == command
+
     def test_paths_with_blanks_and_quotes(self):
         made = launch.Command('/it\'s "a"/py', '/x \\ "y" $z `w` {}', "antigravity", ())
         assert launch.take_apart(made.text()) == made

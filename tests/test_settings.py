@@ -164,7 +164,7 @@ class TestFile:
             ('extra_roots = ["notes"]', "extra_roots takes absolute paths (~/… counts as one), not 'notes'"),
             ('extra_roots = ["~other/x"]', "not '~other/x'"),
             ("request_chars = 1", "request_chars: there is no such setting; did you mean requests_chars?"),
-            ("values = 3", "values: there is no such setting; `rehydrate config` shows them all"),
+            ("colours = 3", "colours: there is no such setting; `rehydrate config` shows them all"),
             ("x" * 9_000 + " = 3", "'xxx"),
             ('"a.b\\u001b" = 3', "'a.b\\x1b': there is no such setting"),
             ("clients = 3", "clients must be a table, such as [clients.antigravity] with enabled = false in it"),

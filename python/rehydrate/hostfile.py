@@ -99,7 +99,7 @@ def carry_out(plan: Plan, environ: Mapping[str, str], *, purge: bool = False) ->
         for each in backups(plan.file):
             os.unlink(each)
     if plan.changes and plan.action == "removed":
-        _remove_folders(ledger.forget(plan.file))
+        remove_folders(ledger.forget(plan.file))
     return backup
 
 
@@ -127,6 +127,18 @@ def remembered(client: str, environ: Mapping[str, str]) -> list[str]:
     return _Ledger(environ).files(client)
 
 
+def folders_above_ledger(environ: Mapping[str, str]) -> list[str]:
+    """The folders that were made for the ledger, deepest last."""
+    return _Ledger(environ).folders()
+
+
+def remove_folders(folders: list[str]) -> None:
+    """Remove those that are empty; `folders`: deepest last."""
+    for each in reversed(folders):
+        with contextlib.suppress(OSError):  # not empty: it is somebody's now
+            os.rmdir(each)
+
+
 class _Ledger:
     """What each file was before us: {path: {client, before, backup, written, folders}}; digests, names beside it."""
 
@@ -150,6 +162,10 @@ class _Ledger:
         """The client's files."""
         entries = self._load().items()
         return [file for file, each in entries if isinstance(each, dict) and each.get("client") == client]
+
+    def folders(self) -> list[str]:
+        """Those that were made for the ledger itself, deepest last."""
+        return _above(self._load().get(_OWN), self._path) if self._path else []
 
     def remember(self, plan: Plan, backup: str | None, folders: list[str]) -> None:
         """We have added ourselves to the file."""
@@ -197,7 +213,7 @@ class _Ledger:
         with contextlib.suppress(OSError):
             if entries.keys() <= {_OWN}:
                 os.unlink(self._path)
-                _remove_folders(_above(entries.get(_OWN), self._path))
+                remove_folders(_above(entries.get(_OWN), self._path))
                 return
             made = _make_folders(os.path.dirname(self._path), 0o700)
             entries = {**entries, _OWN: made} if made else entries
@@ -218,7 +234,7 @@ def _write(plan: Plan, *, backs_up: bool) -> tuple[str | None, list[str]]:
         if backup is not None:
             with contextlib.suppress(OSError):
                 os.unlink(backup)
-        _remove_folders(folders)
+        remove_folders(folders)
         raise
     return backup, folders
 
@@ -287,7 +303,7 @@ def _make_folders(folder: str, mode: int = 0o777) -> list[str]:
         try:
             os.mkdir(each, mode)
         except OSError:
-            _remove_folders(missing[:at])
+            remove_folders(missing[:at])
             raise
     return missing
 
@@ -297,12 +313,6 @@ def _above(folders: Any, file: str) -> list[str]:
     if not isinstance(folders, list):
         return []
     return [each for each in folders if isinstance(each, str) and file.startswith(each.rstrip(os.sep) + os.sep)]
-
-
-def _remove_folders(folders: list[str]) -> None:
-    for each in reversed(folders):
-        with contextlib.suppress(OSError):  # not empty: it is somebody's now
-            os.rmdir(each)
 
 
 def _lines(data: bytes | None) -> list[str]:

@@ -69,18 +69,32 @@ def with_value(text: str, path: Path, value: object) -> str:
     return text[: span.value] + _written(text, value, len(path)) + text[span.end :]
 
 
-def with_member(text: str, key: str, value: object) -> str:
-    """The text, whose top-level value is an object, with a further member at the end, in the style of the others."""
-    top = locate(text, ())
-    members = list(_members(text, top.value).values())
-    member = f"{json.dumps(key)}: {_written(text, value, 1)}"
+def with_member(text: str, key: str, value: object, *, within: Path = ()) -> str:
+    """The text with a further member at the end of the object at `within`, in the style of the others."""
+    depth = len(within) + 1
+    member = f"{json.dumps(key)}: {_written(text, value, depth)}"
+    parent = locate(text, within)
+    return _appended(text, parent, list(_members(text, parent.value).values()), member, depth)
+
+
+def with_element(text: str, path: Path, value: object) -> str:
+    """The text with a further element at the end of the array at the path."""
+    parent = locate(text, path)
+    element = _written(text, value, len(path) + 1)
+    return _appended(text, parent, _elements(text, parent.value), element, len(path) + 1)
+
+
+def _appended(text: str, parent: Span, siblings: list[Span], item: str, depth: int) -> str:
     newline, indent = style(text)
-    if members:
-        gap = newline + indent if indent else " "
-        return f"{text[: members[-1].end]},{gap}{member}{text[members[-1].end :]}"
-    rest = text[top.value + 1 :]
-    closing = "" if "\n" in rest[: rest.index("}")] else newline
-    return f"{text[: top.value + 1]}{newline}{indent}{member}{closing}{rest}"
+    gap = newline + indent * depth
+    if siblings:
+        return f"{text[: siblings[-1].end]},{gap if indent else ' '}{item}{text[siblings[-1].end :]}"
+    rest = text[parent.value + 1 :]
+    if not indent:
+        return f"{text[: parent.value + 1]}{item}{rest.lstrip()}"
+    blank = _BLANK.match(rest).group()  # type: ignore[union-attr]  # it matches anywhere
+    closing = "" if "\n" in blank else newline + indent * (depth - 1)
+    return f"{text[: parent.value + 1]}{gap}{item}{closing}{rest}"
 
 
 def without(text: str, path: Path) -> str:

@@ -22,7 +22,10 @@ FLAGS = ("-I", "-S", "-X", "utf8")
 paths whatever the locale.
 """
 _CODE = "import sys; sys.path.append({}); from rehydrate.hook import main; main()"
-_FALLBACK = " || echo '{}'"
+NOTHING = "echo '{}'"
+"""What a command falls back to where the host wants an answer."""
+SILENCE = "true"
+"""What it falls back to where no answer is one."""
 _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 """What no configuration file holds; half of a surrogate pair: the path is not UTF-8."""
 _UV_FOLDER = re.compile(r"(archive|builds|environments)-v\d+")
@@ -36,9 +39,11 @@ class Command(NamedTuple):
     """The folder that holds the package `rehydrate`."""
     client: str
     options: tuple[str, ...]
+    fallback: str = NOTHING
+    """What runs when the hook cannot: NOTHING or SILENCE."""
 
     @classmethod
-    def of_this(cls, client: str, options: tuple[str, ...] = ()) -> "Command":
+    def of_this(cls, client: str, options: tuple[str, ...] = (), fallback: str = NOTHING) -> "Command":
         """That of this installation; ValueError as `hook_command`."""
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         if not sys.executable:
@@ -46,34 +51,35 @@ class Command(NamedTuple):
         for path in (sys.executable, package):
             if _UNWRITABLE.search(path):
                 raise ValueError(f"the path {path!r} holds characters that a configuration file cannot")
-        return cls(os.path.abspath(sys.executable), package, client, options)
+        return cls(os.path.abspath(sys.executable), package, client, options, fallback)
 
     def text(self, *flags: str) -> str:
         """The command for a shell; `flags` are further ones for the interpreter."""
         code = _CODE.format(json.dumps(self.package, ensure_ascii=False))
         words = [self.python, *FLAGS, *flags, "-c", code, self.client, *self.options]
-        if os.name == "nt":
+        if os.name == "nt" and self.fallback == NOTHING:
             return subprocess.list2cmdline(words) + " || echo {}"
-        return shlex.join(words) + _FALLBACK
+        return f"{shlex.join(words)} || {self.fallback}"  # with SILENCE on Windows, too: such hosts bring a shell along
 
 
-def hook_command(client: str, options: tuple[str, ...] = ()) -> str:
+def hook_command(client: str, options: tuple[str, ...] = (), fallback: str = NOTHING) -> str:
     """A shell command that runs this installation's hook for the client, whatever the folder and the environment.
 
-    The package's own folder is all that is added to the interpreter's path.  When the installation is gone the answer
-    is `{}`.  ValueError, a clause, when a path on the way cannot be written into a host's configuration.
+    The package's own folder is all that is added to the interpreter's path.  When the installation is gone, `fallback`
+    answers.  ValueError, a clause, when a path on the way cannot be written into a host's configuration.
     """
-    return Command.of_this(client, options).text()
+    return Command.of_this(client, options, fallback).text()
 
 
 def take_apart(command: str) -> Command | None:
     """The parts of a command that is, to the last character, as `hook_command` writes it for some installation; None
     for any other, so that running it runs nothing but that interpreter with that package.
     """
-    if os.name == "nt" or not command.endswith(_FALLBACK):  # what `cmd` makes of a line cannot be told so surely
+    fallback = next((each for each in (NOTHING, SILENCE) if command.endswith(f" || {each}")), None)
+    if os.name == "nt" or fallback is None:  # what `cmd` makes of a line cannot be told so surely
         return None
     try:
-        python, *words = shlex.split(command.removesuffix(_FALLBACK))
+        python, *words = shlex.split(command.removesuffix(f" || {fallback}"))
         code, client, *options = words[len(FLAGS) + 1 :]
         before, after = _CODE.split("{}")
         package = json.loads(code[len(before) : -len(after)])
@@ -81,7 +87,7 @@ def take_apart(command: str) -> Command | None:
         return None
     if not isinstance(package, str) or not (os.path.isabs(python) and os.path.isabs(package)):
         return None
-    found = Command(python, package, client, tuple(options))
+    found = Command(python, package, client, tuple(options), fallback)
     return found if found.text() == command and not _UNWRITABLE.search(command) else None
 
 

@@ -18,6 +18,8 @@ PART_BYTES_MAX = 48_907
 """Bytes of one injected step that reach the model whole: 49,152 less the host's frame (measured on harness 0.1.22)."""
 PART_BYTES_MIN = 2_000
 """Below this a part could not hold its marker line with a long lineage and still carry text."""
+VALUES_MAX = 9
+"""Each value is a process that the host starts at the same time as the others; nine bring 85,000 characters back."""
 CHARS_MAX = 1_000_000
 """More of anything would fill every model's context by itself."""
 DEADLINE_S = 8
@@ -36,6 +38,8 @@ class Settings:
     files_chars: int = 48_000
     single_file_chars: int = 12_000
     part_bytes: int = 48_000
+    values: int = 3
+    """How many values a delivery has, for a client that takes each from a handler of its own."""
     deadline_s: float = DEADLINE_S
     """After so many seconds the hook gives up and answers with nothing."""
     redact: bool = True
@@ -76,7 +80,7 @@ _DEFAULTS: dict[str, Value] = {
 _ENABLED = {f"clients.{client}.enabled": client for client in FOLDERS}
 KEYS = (*_DEFAULTS, *_ENABLED)
 """Every key, as the file and `rehydrate config` name it."""
-_RANGES = {"part_bytes": (PART_BYTES_MIN, PART_BYTES_MAX), "deadline_s": (1, 60)}
+_RANGES = {"part_bytes": (PART_BYTES_MIN, PART_BYTES_MAX), "values": (1, VALUES_MAX), "deadline_s": (1, 60)}
 _WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 _TOLD = 20
 """So many things that are wrong in the file are told one by one."""

@@ -168,7 +168,7 @@ class TestSet:
     @pytest.mark.parametrize(
         "words",
         [["files_chars", "many"], ["files_chars", "-1"], ["files_chars", "1", "2"], ["files_chars"], ["redact", "2"],
-         ["deadline_s", "0"], ["deny", "a/b"], ["deny", "*.sql", ""], ["extra_roots", "/"], ["values", "1"],
+         ["deadline_s", "0"], ["deny", "a/b"], ["deny", "*.sql", ""], ["extra_roots", "/"], ["values", "10"],
          ["clients.antigravity", "1"]],
     )  # fmt: skip
     def test_what_cannot_be_used_is_wrong_usage_and_nothing_is_written(self, shell, file, words):

@@ -104,7 +104,7 @@ def serve(field: Field, backend: str) -> None:
         assert words in text, f"missing: {words}"
     assert "| part 2/" in text, "the hook must heed the settings file"
     assert field.invoke() == "", "the same history must not be delivered twice"
-    field.run("uninstall", "antigravity", "--purge")
+    field.run("uninstall", "--purge")
     assert field.files() == before, "uninstall must leave the home as it was"
 
 

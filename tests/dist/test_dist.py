@@ -11,7 +11,12 @@ from .conftest import artifact, build
 def test_it_makes_each_artifact_once(artifacts):
     names = {file.name for file in artifacts.iterdir()}
     version = rehydrate.__version__
-    portable = {f"rehydrate-{version}-py3-none-any.whl", f"rehydrate-{version}.tar.gz", "rehydrate.pyz"}
+    portable = {
+        f"rehydrate-{version}-py3-none-any.whl",
+        f"rehydrate-{version}.tar.gz",
+        "rehydrate.pyz",
+        "claude-code-plugin",
+    }
     native = names - portable
     assert portable <= names
     assert len(native) <= 1 and all("-abi3-" in name for name in native)

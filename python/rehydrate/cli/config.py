@@ -105,19 +105,24 @@ def set_value(ctx: click.Context, key: str, values: tuple[str, ...]) -> None:
     _, wrong = judge(key, wanted, os.environ)
     if wrong:
         raise click.BadArgumentUsage(output.one_line(f"{key} {'; '.join(wrong)}"), ctx)
+    click.echo(f"{key} is set in {output.short(store(key, wanted), os.environ)}")
+    held, _ = look_up(os.environ)
+    if held[key].source == variable(key):
+        click.echo(f"Note: {held[key].source} in the environment stands above the file and goes on to hold", err=True)
+
+
+def store(key: str, value: object) -> str:
+    """Write a value that was judged into the user's file, and give the path of that; ClickException with a sentence."""
     file = settings_file(os.environ)
     if file is None:
         raise click.ClickException("no home folder is known, so there is no place for the file; set HOME")
     try:
         with _alone_in(os.path.dirname(file)):
-            _write(file, key, wanted)
+            _write(file, key, value)
     except OSError as error:
         why = f"{output.short(file, os.environ)} cannot be written ({error.strerror or error})"
         raise click.ClickException(f"{why}; nothing was changed") from error
-    click.echo(f"{key} is set in {output.short(file, os.environ)}")
-    held, _ = look_up(os.environ)
-    if held[key].source == variable(key):
-        click.echo(f"Note: {held[key].source} in the environment stands above the file and goes on to hold", err=True)
+    return file
 
 
 @config.command()

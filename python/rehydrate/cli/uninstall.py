@@ -30,17 +30,19 @@ def uninstall(clients: tuple[str, ...], dry_run: bool, purge: bool, as_json: boo
     """Take the hook out of CLIENTs; without one: out of every supported client found here.
 
     A file that nobody has changed since `install` is given back byte for byte; from any other just our entry is
-    removed. This folder's .agents/hooks.json is seen to as well.
+    removed. This folder's own files are seen to as well.
 
     \b
     Examples:
       rehydrate uninstall
       rehydrate uninstall antigravity --purge
     """
-    names = tuple(dict.fromkeys(clients or registration.found(os.environ)))
+    names = tuple(dict.fromkeys(clients or _found(purge=purge)))
     plans = [plan for name in names for plan in _plans(name, purge=purge)]
     leavings = _leavings(names, plans) if purge else []
-    own_folder = state_folder(os.environ) if purge and (not clients or set(names) == set(known.FOLDERS)) else None
+    is_last = not any(_is_in_use(name) for name in known.FOLDERS if name not in names)
+    own_folder = state_folder(os.environ) if purge and is_last else None
+    above = hostfile.folders_above_ledger(os.environ) if own_folder else []
     if own_folder and os.path.isdir(own_folder) and not os.path.islink(own_folder):
         leavings.append(own_folder)
     settings = settings_file(os.environ) if own_folder else None
@@ -53,18 +55,37 @@ def uninstall(clients: tuple[str, ...], dry_run: bool, purge: bool, as_json: boo
     if leavings and status == 0:
         if not dry_run:
             _remove(leavings, own_folder)
+            hostfile.remove_folders(above)
             _remove_folder(settings)
         if not as_json:
             click.echo(_removed(leavings, dry_run=dry_run))
     return status
 
 
+def _found(*, purge: bool) -> tuple[str, ...]:
+    """The clients that are here; to purge also those that are gone, or have moved, and in a file of which we are."""
+    here = registration.found(os.environ)
+    return tuple(name for name in known.FOLDERS if name in here or (purge and hostfile.remembered(name, os.environ)))
+
+
+def _is_in_use(name: str) -> bool:
+    """Whether the hook is registered with a client, so that our own files are still needed."""
+    client: Any = known.module(name, "install")
+    folder = options.working_folder()
+    if hostfile.remembered(name, os.environ) or client.also_read(os.environ, folder=folder):
+        return True
+    return any(client.plan_uninstall(file, os.environ).action == "removed" for file in _files(client, folder))
+
+
+def _files(client: Any, folder: str | None) -> list[str]:
+    """The user's, and those of the working folder."""
+    return [client.hooks_file(os.environ), *(client.workspace_files(folder) if folder else [])]
+
+
 def _plans(name: str, *, purge: bool) -> list[hostfile.Plan]:
     """For the user's file; for this folder's, and to purge for any that we know of, where something of ours is."""
     client: Any = known.module(name, "install")
-    files = [client.hooks_file(os.environ)]
-    here = options.working_folder()
-    files += [client.hooks_file(os.environ, workspace=here)] if here else []
+    files = _files(client, options.working_folder())
     remembered = hostfile.remembered(name, os.environ) if purge else []
     first, *others = [client.plan_uninstall(file, os.environ) for file in dict.fromkeys([*files, *remembered])]
     return [first, *(each for each in others if each.action == "removed" or _lingers(each, remembered, purge))]
@@ -85,6 +106,9 @@ def _remove(paths: list[str], own_folder: str | None) -> None:
     for path in paths:
         if path == own_folder:
             shutil.rmtree(path, ignore_errors=True)
+        elif os.path.isdir(path) and not os.path.islink(path):
+            with contextlib.suppress(OSError):  # something was put into it meanwhile
+                os.rmdir(path)
         else:
             with contextlib.suppress(OSError):  # a backup went with its registration
                 os.unlink(path)

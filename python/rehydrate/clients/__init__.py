@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 FOLDERS = {
     "antigravity": "antigravity",
+    "claude-code": "claude_code",
 }
 """Client as a user names it -> folder below this package."""
 

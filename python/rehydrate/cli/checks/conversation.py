@@ -14,6 +14,7 @@ from rehydrate.scan import iter_records
 from rehydrate.serve import serve
 from rehydrate.settings import read_settings
 
+from . import logged
 from .registration import off
 from .subject import Finding, Subject, modified_s
 
@@ -53,6 +54,9 @@ def transcript(subject: Subject) -> Iterator[Finding]:
 
 def keeping(subject: Subject) -> Iterator[Finding]:
     """Whether the hook can remember what it has delivered to the newest conversation."""
+    if not subject.module("arrival").REMEMBERED:
+        yield from logged.keeping(subject)
+        return
     for chosen in subject.conversations[:1]:
         found = state.keeping(subject.spot(chosen))
         hindrances = "; ".join(found.hindrances)
@@ -87,17 +91,15 @@ def view(subject: Subject) -> Iterator[Finding]:
             yield Finding(True, "the newest conversation holds no message yet")
             return
         boundary, stats = served.boundary, served.rehydration.stats
-        sizes = [len(part.encode()) for part in served.parts]
         told = f"{stats['chars']:,} characters, about {stats['est_tokens']:,} tokens, "
-        told += f"in {output.counted(len(sizes), 'part')}, "
-        told += "for a compaction now" if boundary is None else f"for the compaction at step {boundary.step}"
+        told += f"in {output.counted(len(served.parts), 'part')}, "
+        told += "for a compaction now" if boundary is None else f"for {_compaction(boundary)}"
         if boundary is not None:
             pressure = subject.module("transcript").pressure(served.boundaries, boundary=boundary)
             told += _PRESSURE[pressure]
-        cap = subject.module("rehearsal").STEP_BYTES_MAX
-        if max(sizes, default=0) > cap:
-            detail = f"{told}; a part has {max(sizes):,} bytes, and the client passes {cap:,} on"
-            yield Finding(False, detail, f"run `rehydrate config set part_bytes {cap}`")
+        too_large = subject.module("rehearsal").too_large(served.parts)
+        if too_large is not None:
+            yield Finding(False, f"{told}; {too_large[0]}", too_large[1])
             return
         if took_s > settings.deadline_s:
             detail = f"{told}; it took {took_s:.0f} s to put together, and the hook gives up after "
@@ -115,6 +117,9 @@ def view(subject: Subject) -> Iterator[Finding]:
 
 def delivery(subject: Subject) -> Iterator[Finding]:
     """What the newest conversation that was compacted got back, and whether it arrived."""
+    if not subject.module("arrival").REMEMBERED:
+        yield from logged.delivery(subject)
+        return
     if not subject.conversations:
         yield Finding(True, NO_CONVERSATION)
         return
@@ -137,6 +142,9 @@ def delivery(subject: Subject) -> Iterator[Finding]:
 
 def error(subject: Subject) -> Iterator[Finding]:
     """What last went wrong in the hook."""
+    if not subject.module("arrival").REMEMBERED:
+        yield from logged.error(subject)
+        return
     failed = []
     for chosen in subject.conversations:
         told = chosen.state.error if chosen.state is not None else None
@@ -264,6 +272,13 @@ def _kept_s(subject: Subject, chosen: Chosen) -> float:
 
 def _named(chosen: Chosen) -> str:
     return str(chosen.place.session)
+
+
+def _compaction(boundary: Boundary) -> str:
+    """By its step, or where steps have no numbers by its own."""
+    if isinstance(boundary.step, int):
+        return f"the compaction at step {boundary.step}"
+    return output.boundary_in_words(boundary.step, boundary.checkpoint)
 
 
 def _times(count: int) -> str:

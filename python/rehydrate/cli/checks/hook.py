@@ -9,6 +9,7 @@ import contextlib
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rehydrate import launch
-from rehydrate.cli import output
+from rehydrate.paths import home_folder
 from rehydrate.scan import BACKEND
 from rehydrate.settings import DEADLINE_S, read_settings
 
@@ -30,9 +31,10 @@ _ASKED_S = 10
 _KEPT = ("REHYDRATE_PURE",)
 """Of our variables those that leave the outcome as it is."""
 _XDG = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "LOCALAPPDATA", "APPDATA")
+_BIN = (".local", "bin")
+"""Where a plugin's command looks in the home folder, after the PATH."""
 _NO_CACHE = "-B"
 """The interpreter writes no bytecode: the one thing in which a trial differs from what the host does."""
-_REINSTALL = "install rehydrate again, then run `{}`"
 _BACKEND = """
 import json, sys
 sys.path.append({package!r})
@@ -61,10 +63,9 @@ class _Ran(NamedTuple):
 
 
 def hook(subject: Subject) -> Iterator[Finding]:
-    """The registered command on a made-up quiet conversation, and on one that has just compacted."""
-    command, refused = _runnable(subject)
-    if command is None:
-        assert refused is not None
+    """The registered commands on a made-up conversation."""
+    commands, refused = _runnable(subject)
+    if refused is not None:
         yield refused
         return
     registration = subject.registration
@@ -76,33 +77,28 @@ def hook(subject: Subject) -> Iterator[Finding]:
         stage = rehearsal.made_up(private)
         environ = _environ(subject.environ, stage.environ, private)
 
-        def run() -> _Ran:
-            return _run(command.text(_NO_CACHE), stage.payload, folder or private, environ, limit_s)
+        def run(command: launch.Command) -> _Ran:
+            ran = _run(command.text(_NO_CACHE), stage.payload, folder or private, environ, limit_s)
+            return _passed(ran, command.fallback, limit_s)
 
         try:
-            for _ in range(2):  # at first sight, and as it is from then on
-                quiet = _passed(run(), limit_s)
-                rehearsal.check_quiet(quiet.answer)
-            rehearsal.compact(stage)
-            full = _passed(run(), limit_s)
-            parts = rehearsal.check_delivery(full.answer, message=subject.message(command))
+            told = rehearsal.rehearse(stage, commands, run)
         except ValueError as fault:
-            fix = _mend(subject, command, fault)
+            fix = _mend(subject, commands[0], fault)
             if private in str(fault):
                 fix = f"see to {tempfile.gettempdir()}, where the hook was tried, then run `rehydrate doctor` again"
             yield Finding(False, f"{fault}{unregistered}", fix)
             return
-    answered = f"{{}} in {quiet.ms} ms; a made-up compaction gets {output.counted(parts, 'part')} in {full.ms} ms"
-    yield _in_time(subject) or Finding(True, answered + unregistered)
+    yield _in_time(subject) or Finding(True, told + unregistered)
 
 
-def _limit_s(subject: Subject) -> int:
+def _limit_s(subject: Subject) -> float:
     """After how many seconds the host ends the registered command."""
     registration, install = subject.registration, subject.module("install")
     if registration is None:
-        return int(install.TIMEOUT_S)
+        return float(install.TIMEOUT_S)
     given = registration.timeout_s
-    return int(given if given is not None and given > 0 else install.DEFAULT_TIMEOUT_S)
+    return float(given if given is not None and given > 0 else install.DEFAULT_TIMEOUT_S)
 
 
 def _in_time(subject: Subject) -> Finding | None:
@@ -110,11 +106,13 @@ def _in_time(subject: Subject) -> Finding | None:
     limit_s, (settings, _) = _limit_s(subject), read_settings(subject.environ)
     if settings.deadline_s < limit_s:
         return None
-    detail = f"the client ends it after {limit_s} s, and it may take {settings.deadline_s:g} s (the setting deadline_s)"
+    detail = (
+        f"the client ends it after {limit_s:g} s, and it may take {settings.deadline_s:g} s (the setting deadline_s)"
+    )
     detail += ", so a long conversation could get nothing back"
     registration = subject.registration
     if registration is None or limit_s > DEADLINE_S:
-        return Finding(False, detail, f"run `rehydrate config set deadline_s {min(limit_s - 2, DEADLINE_S)}`")
+        return Finding(False, detail, f"run `rehydrate config set deadline_s {min(limit_s - 2, DEADLINE_S):g}`")
     where = f"{registration.place} of {subject.short(registration.file)}"
     timeout_s = subject.module("install").TIMEOUT_S
     return Finding(False, detail, f"write the timeout {max(timeout_s, int(settings.deadline_s) + 2)} at {where}")
@@ -122,10 +120,11 @@ def _in_time(subject: Subject) -> Finding | None:
 
 def backend(subject: Subject) -> Iterator[Finding]:
     """Which implementation the registered command runs on."""
-    command, _ = _runnable(subject)
-    if command is None:
+    commands, refused = _runnable(subject)
+    if refused is not None:
         yield Finding(True, f"{BACKEND}, in this installation (the registered one was not asked)")
         return
+    command = commands[0]
     with tempfile.TemporaryDirectory(prefix="rehydrate-") as private:
         environ = _environ(subject.environ, subject.module("rehearsal").made_up(private).environ, private)
         code = _BACKEND.format(package=command.package)
@@ -136,12 +135,12 @@ def backend(subject: Subject) -> Iterator[Finding]:
     except ValueError:
         silence = f"it gave no answer in {_ASKED_S} s" if ran.status is None else "it printed no answer"
         detail = f"it cannot be asked: {ran.trouble or silence}"
-        yield Finding(False, detail, _REINSTALL.format(subject.install()))
+        yield Finding(False, detail, _reinstall(subject))
         return
     compiled = glob.glob(os.path.join(glob.escape(command.package), "rehydrate", "_native*.[sp][oy]*"))
     if why and any(not each.endswith(".pyi") for each in compiled):
         detail = f"the compiled module is there, but Python {python} cannot load it: {why}"
-        yield Finding(False, detail, f"{_REINSTALL.format(subject.install())} (it works without it, only slower)")
+        yield Finding(False, detail, f"{_reinstall(subject)} (it works without it, only slower)")
         return
     told = {"rust": "rust, the compiled module", "python": "python, without the compiled module"}[used]
     if used == "python" and not why:
@@ -149,31 +148,46 @@ def backend(subject: Subject) -> Iterator[Finding]:
     yield Finding(True, f"{told}; rehydrate {version}, Python {python}")
 
 
-def _runnable(subject: Subject) -> tuple[launch.Command | None, Finding | None]:
-    """The command to try: the registered one, without one this installation's; or why none is run."""
+def _runnable(subject: Subject) -> tuple[list[launch.Command], Finding | None]:
+    """The commands to try: the registered ones, without any this installation's; or why none is run."""
     registration, again = subject.registration, f"run `{subject.install()}`"
     try:
-        own = launch.Command.of_this(subject.client)
+        own = subject.own_command()
     except ValueError as error:
-        return None, Finding(False, f"there is no command: {error}", "install rehydrate somewhere else")
+        return [], Finding(False, f"there is no command: {error}", "install rehydrate somewhere else")
     if registration is None:
-        return own, None
-    command = subject.command(registration)
-    if command is None:
+        return [subject.own_command(each) for each in subject.module("rehearsal").usual(subject.environ)], None
+    if registration.remedy is not None:
+        return _of_plugin(subject, registration)
+    commands = subject.commands(registration)
+    if commands is None:
         why = "it is not run here, because it is not to the letter as `rehydrate install` writes it"
-        return None, Finding(False, f"the command of {registration.place}: {why}", again)
-    if command.client != subject.client or subject.message(command) is None:
-        words = " ".join((command.client, *command.options))
-        return None, Finding(False, f"the command of {registration.place} ends in {words!r}", again)
+        return [], Finding(False, f"the command of {registration.place}: {why}", again)
+    for command in commands:
+        if command.client != subject.client or command.options not in subject.module("rehearsal").OPTIONS:
+            words = " ".join((command.client, *command.options))
+            return [], Finding(False, f"the command of {registration.place} ends in {words!r}", again)
+    command = commands[0]
     if registration.file != subject.own_file and command[:2] != own[:2]:
         shown = subject.short(registration.file)
         why = "it is not run here, because it starts another installation, and the file is not your own"
-        return None, Finding(False, f"the command in {shown}: {why}", f"{again}, if you trust that folder")
+        return [], Finding(False, f"the command in {shown}: {why}", f"{again}, if you trust that folder")
     gone = _gone(command)
     if gone is not None:
         detail = f"the installation that is registered is gone: there is no {subject.short(gone)}"
-        return None, Finding(False, detail, f"{again} (if that is the one meant, install it again before)")
-    return command, None
+        return [], Finding(False, detail, f"{again} (if that is the one meant, install it again before)")
+    return commands, None
+
+
+def _of_plugin(subject: Subject, registration: Any) -> tuple[list[launch.Command], Finding | None]:
+    """For a plugin's registration: this installation's commands, when it is this one that the plugin would find."""
+    options = subject.module("rehearsal").OPTIONS
+    parts = [each for each in options if any(f" {' '.join(each)} ||" in text for text in registration.commands)]
+    path = f"{subject.environ.get('PATH', '')}{os.pathsep}{os.path.join(home_folder(subject.environ) or os.sep, *_BIN)}"
+    if shutil.which("rehydrate", path=path) is None:
+        detail = f"the command in {subject.short(registration.file)} finds no `rehydrate`"
+        return [], Finding(False, detail, "install rehydrate so that a shell finds it, as with `uv tool install`")
+    return [subject.own_command(each) for each in parts or [()]], None
 
 
 def _gone(command: launch.Command) -> str | None:
@@ -230,11 +244,12 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         process.kill()
 
 
-def _passed(ran: _Ran, limit_s: float) -> _Ran:
+def _passed(ran: _Ran, fallback: str, limit_s: float) -> _Ran:
     """What was run, when the host would look at its answer; ValueError, a clause, when it would not."""
     if ran.status is None:
         raise _TooSlow(f"it took longer than the {limit_s:g} s that it has, so the host drops its answer")
-    if ran.answer in (b"{}\n", b"{}\r\n", b"{} \r\n"):
+    is_silent = fallback == launch.SILENCE and ran.trouble and not ran.answer
+    if is_silent or ran.answer in (b"{}\n", b"{}\r\n", b"{} \r\n"):
         raise ValueError(f"the hook fails, and only the command's fall-back answers: {ran.trouble or 'without a word'}")
     if ran.status != 0:
         raise ValueError(f"it ended with status {ran.status}, so the host drops its answer: {ran.trouble}")
@@ -243,11 +258,17 @@ def _passed(ran: _Ran, limit_s: float) -> _Ran:
     return ran
 
 
+def _reinstall(subject: Subject) -> str:
+    registration, again = subject.registration, "install rehydrate again"
+    by_plugin = registration is not None and registration.remedy is not None
+    return again if by_plugin else f"{again}, then run `{subject.install()}`"
+
+
 def _mend(subject: Subject, command: launch.Command, fault: ValueError) -> str:
     registration = subject.registration
     if registration is not None and isinstance(fault, _TooSlow):
         where = f"{registration.place} of {subject.short(registration.file)}"
         return f"run `rehydrate doctor` again; if it stays so, write a larger timeout (whole seconds) at {where}"
-    if command[:2] == launch.Command.of_this(subject.client)[:2]:
-        return _REINSTALL.format(subject.install())
+    if command[:2] == subject.own_command()[:2]:
+        return _reinstall(subject)
     return f"run `{subject.install()}`, which registers the installation that you are running now"

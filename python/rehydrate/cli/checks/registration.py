@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from rehydrate import hostfile, jsonspans, launch
+from rehydrate import hostfile, jsonspans
 from rehydrate.settings import read_settings
 
 from .subject import Finding, Subject
@@ -20,11 +20,16 @@ def registration(subject: Subject) -> Iterator[Finding]:
         return
     where = f"{found.place} of {subject.short(found.file)}"
     command = subject.command(found)
-    if command is not None and command[:2] != launch.Command.of_this(subject.client)[:2]:
+    if command is not None and command[:2] != subject.own_command()[:2]:
         where += f", for the installation in {subject.short(command.package)}, which is not the one you are running"
     home = subject.module("install").moved_home(subject.environ)
     where += f"; the client must be started with {home}, too, or it reads another file" if home else ""
-    yield Finding(True, where)
+    lacking = subject.module("registered").lacking(found, subject.environ)
+    if lacking is None:
+        yield Finding(True, where)
+        return
+    detail, fix = lacking
+    yield Finding(False, f"{where}; {detail}", f"run `{fix or subject.install()}`")
 
 
 def twice(subject: Subject) -> Iterator[Finding]:
@@ -37,7 +42,7 @@ def twice(subject: Subject) -> Iterator[Finding]:
             if each.is_older:
                 found = True
                 yield _older(subject, each)
-            elif main is not None and main.file in (file, subject.own_file):
+            elif main is not None and main.file in (file, subject.own_file) and each.repeats(main):
                 found = True
                 yield _second(subject, each, main)
     if not found:
@@ -62,6 +67,10 @@ def off(subject: Subject) -> Iterator[Finding]:
 def _switches(subject: Subject) -> Iterator[Finding]:
     if subject.environ.get("REHYDRATE_OFF", "") not in ("", "0"):
         yield Finding(False, "REHYDRATE_OFF is set in this shell", "unset REHYDRATE_OFF and start the client again")
+    install = subject.module("install")
+    for what, fix, file in install.switches(subject.environ, folder=subject.folder, registration=subject.registration):
+        shown = subject.short(file) if file is not None else ""
+        yield Finding(False, what.replace("{file}", shown), fix.replace("{file}", shown))
     read, _ = read_settings(subject.environ)
     if subject.client in read.disabled:
         fix = f"run `rehydrate config set clients.{subject.client}.enabled true`"
@@ -79,7 +88,7 @@ def _files(subject: Subject) -> list[str]:
     folders = [subject.folder] if subject.folder else []
     folders += [folder for each in subject.conversations for folder in subject.workspaces(each)]
     files = [subject.own_file, *(file for folder in folders for file in subject.files_in(folder))]
-    files += hostfile.remembered(subject.client, subject.environ)
+    files += [*hostfile.remembered(subject.client, subject.environ), *subject.also_read]
     seen: dict[str, str] = {}
     for file in files:
         seen.setdefault(os.path.realpath(file), file)
@@ -92,7 +101,7 @@ def _missing(subject: Subject) -> Finding:
     shown, install = subject.short(file), f"run `{subject.install()}`"
     problem = reading.problem
     if isinstance(problem, subject.module("registered").Dropped):
-        detail = f"the client ignores {shown} as a whole, without a word: {problem}"
+        detail = f"{problem.what.replace('{file}', shown)}: {problem}"
         ours = subject.module("registered").ours_in(file, problem.hook) if problem.hook is not None else None
         if ours is not None:
             return Finding(False, detail, _put_right(subject, ours))
@@ -139,6 +148,8 @@ def _second(subject: Subject, registration: Any, main: Any) -> Finding:
     shown = subject.short(registration.file)
     detail = f"{registration.place} of {shown} runs the hook, too, beside {main.place} of {subject.short(main.file)}"
     uninstall, install = f"`rehydrate uninstall {subject.client}`", f"`{subject.install()}`"
+    if registration.remedy is not None:
+        return Finding(False, detail, f"run `{registration.remedy}`, or {uninstall} to keep that one")
     if registration.file == main.file:
         return Finding(False, detail, f"run {uninstall}, then {install}")
     workspace = os.path.dirname(os.path.dirname(registration.file))

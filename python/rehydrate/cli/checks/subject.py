@@ -65,11 +65,17 @@ class Subject:
         files: list[str] = self.module("install").workspace_files(workspace)
         return files
 
+    @cached_property
+    def also_read(self) -> dict[str, str]:
+        """The other files from which the client runs the hook here, and the command that takes each out."""
+        return dict(self.module("install").also_read(self.environ, folder=self.folder))
+
     def read(self, file: str) -> Reading:
         """What stands in a file, once read."""
         if file not in self._readings:
+            more = {"remedy": self.also_read[file]} if file in self.also_read else {}
             try:
-                found = Reading(tuple(self.module("registered").registrations(file)))
+                found = Reading(tuple(self.module("registered").registrations(file, **more)))
             except (OSError, ValueError) as error:
                 found = Reading(problem=error)
             self._readings[file] = found
@@ -78,7 +84,7 @@ class Subject:
     @cached_property
     def registration(self) -> Any:
         """The one by which the hook runs here: the user's, else this folder's; None when there is none."""
-        files = [self.own_file, *(self.files_in(self.folder)[:1] if self.folder else [])]
+        files = [self.own_file, *(self.files_in(self.folder) if self.folder else []), *self.also_read]
         running = (each for file in files for each in self.read(file).registrations if each.fault is None)
         return next((each for each in running if not each.is_older), None)
 
@@ -86,20 +92,28 @@ class Subject:
         """The command that registers the hook anew, as the registration `like` (None: the present one) has it."""
         registration = self.registration if like is None else like
         words = ["rehydrate", "install", self.client]
-        if registration is not None:
+        if registration is not None and registration.remedy is None:
             command = self.command(registration)
-            words += command.options if command is not None and self.message(command) else ()
+            words += self.module("rehearsal").flags_of(command.options) if command is not None else ()
             words += ["--project"] if registration.file != self.own_file else []
         return " ".join((*words, *flags))
 
     def command(self, registration: Any) -> launch.Command | None:
-        """The parts of a registered command; None for one that is not to the letter as `install` writes it."""
-        messages = self.module("contract").MESSAGES
-        for options in ((), *(("--as", each) for each in messages)):
-            own = launch.Command.of_this(self.client, options)
-            if own.text() == registration.command:
-                return own
-        return launch.take_apart(registration.command)
+        """The parts of the first registered command; None for one that is not to the letter as `install` writes it."""
+        return self._apart(registration.command)
+
+    def commands(self, registration: Any) -> list[launch.Command] | None:
+        """Those of each registered command; None when one of them is not to the letter as `install` writes it."""
+        found = [self._apart(each) for each in registration.commands]
+        return [each for each in found if each is not None] if all(found) else None
+
+    def own_command(self, options: tuple[str, ...] = ()) -> launch.Command:
+        """The one of this installation; ValueError as `launch.hook_command`."""
+        return launch.Command.of_this(self.client, options, self.module("install").FALLBACK)
+
+    def _apart(self, text: str) -> launch.Command | None:
+        own = (self.own_command(options) for options in self.module("rehearsal").OPTIONS)
+        return next((each for each in own if each.text() == text), None) or launch.take_apart(text)
 
     def message(self, command: launch.Command) -> str | None:
         """How a registered command delivers; None when it cannot be one that `install` wrote."""

@@ -3,6 +3,8 @@
 from rehydrate import scan
 from rehydrate.clients.antigravity import records
 
+REMEMBERED = True
+"""Whether the hook keeps a state for each conversation."""
 _ANSWERS = frozenset({"PLANNER_RESPONSE"})
 
 

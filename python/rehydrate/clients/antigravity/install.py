@@ -19,6 +19,11 @@ from rehydrate.hostfile import Plan
 from rehydrate.state import NAME as STATE_NAME
 
 CLIENT = "antigravity"
+WORKS_FROM = "your next prompt"
+"""When the client has read a registration."""
+OPTIONS = ("message",)
+"""Of the options of `install` those that `hook_command` takes."""
+FALLBACK = launch.NOTHING
 TIMEOUT_S = 10
 DEFAULT_TIMEOUT_S = 30
 """What the client takes where the file says nothing, 0 or less."""
@@ -100,6 +105,21 @@ def plan_uninstall(file: str, environ: Mapping[str, str]) -> Plan:
     for each in reversed(ours):
         text, hooks = _taken_out(text, each)
     return Plan(CLIENT, file, "removed", command, None, before, text.encode())
+
+
+def elsewhere(environ: Mapping[str, str], *, folder: str | None) -> str | None:
+    """A sentence that says what else registers the hook already: nothing does, as hooks come from these files alone."""
+    return None
+
+
+def also_read(environ: Mapping[str, str], *, folder: str | None) -> list[tuple[str, str]]:
+    """The files beside these from which the client runs our hook in a folder: none."""
+    return []
+
+
+def switches(environ: Mapping[str, str], *, folder: str | None, registration: Any) -> list[tuple[str, str, str | None]]:
+    """What keeps the client from running any hook: nothing that is known."""
+    return []
 
 
 def leavings(environ: Mapping[str, str]) -> list[str]:

@@ -4,7 +4,7 @@ The file maps a hook's name to a hook; a hook's `PreInvocation` is a flat list o
 file, without a word, for things it does not like, and passes over a handler that stands anywhere else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,6 +27,8 @@ _DEPTH = 16
 
 class Dropped(ValueError):
     """The CLI ignores the file as a whole; the message is a clause that says why, and where that stands."""
+
+    what = "the client ignores {file} as a whole, without a word"
 
     def __init__(self, why: str, hook: str | None = None) -> None:
         super().__init__(why)
@@ -68,6 +70,20 @@ class Registration:
     is_listed: bool
     """It stands in a list, where `uninstall` finds it."""
 
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """All of them: one."""
+        return (self.command,)
+
+    @property
+    def remedy(self) -> str | None:
+        """What takes it out where `uninstall` does not: nothing."""
+        return None
+
+    def repeats(self, other: "Registration") -> bool:
+        """Whether beside the other it brings the same back a second time: always."""
+        return True
+
 
 def registrations(file: str) -> list[Registration]:
     """The commands of ours, and of the older script, in file order, at most MOST; none when there is no file.
@@ -98,6 +114,11 @@ def _registrations(file: str, text: str, hooks: dict[str, Any]) -> list[Registra
             if len(found) == MOST:
                 break
     return found
+
+
+def lacking(registration: Registration, environ: Mapping[str, str]) -> tuple[str, str | None] | None:
+    """What is not as the settings have it: nothing can be."""
+    return None
 
 
 def other_command(file: str) -> str | None:

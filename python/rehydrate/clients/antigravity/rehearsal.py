@@ -5,17 +5,20 @@ Never imported by the hook.  Everything lies in one folder that the caller made 
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rehydrate.clients.antigravity import layout
 from rehydrate.clients.antigravity.contract import MESSAGES, NOTHING
 from rehydrate.conversation import MARKER_HEAD
+from rehydrate.launch import Command
 from rehydrate.settings import PART_BYTES_MAX
 
 STEP_BYTES_MAX = PART_BYTES_MAX
 """The host's cap on one step; the bound of the setting is this client's cap."""
+OPTIONS: tuple[tuple[str, ...], ...] = ((), *(("--as", each) for each in MESSAGES))
+"""What may follow the client in a command that `install` writes."""
 _SESSION = "00000000-0000-4000-8000-000000000000"
 _REQUEST = "Rehearsal of rehydrate doctor: nothing here is real."
 _CHECKPOINT_STEP = 4
@@ -37,6 +40,25 @@ def message_of(options: tuple[str, ...]) -> str | None:
     if not options:
         return MESSAGES[0]
     return options[1] if len(options) == 2 and options[0] == "--as" and options[1] in MESSAGES else None
+
+
+def flags_of(options: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags of `install` that register with these options."""
+    return options if options in OPTIONS else ()
+
+
+def usual(environ: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """The options of the commands that `install` would register."""
+    return [()]
+
+
+def too_large(parts: Sequence[str]) -> tuple[str, str] | None:
+    """A clause about the largest of the parts, and what to do, when the host would not pass it on whole."""
+    most = max((len(part.encode()) for part in parts), default=0)
+    if most <= STEP_BYTES_MAX:
+        return None
+    detail = f"a part has {most:,} bytes, and the client passes {STEP_BYTES_MAX:,} on"
+    return detail, f"run `rehydrate config set part_bytes {STEP_BYTES_MAX}`"
 
 
 def made_up(folder: str) -> Stage:
@@ -71,6 +93,22 @@ def made_up(folder: str) -> Stage:
         "ANTIGRAVITY_CONVERSATION_ID": _SESSION,
     }
     return Stage(environ, json.dumps(payload).encode(), transcript)
+
+
+def rehearse(stage: Stage, commands: Sequence[Command], run: Callable[[Command], Any]) -> str:
+    """Try the command on a quiet conversation and on one that has just compacted; what came of it, in words.
+
+    `run` gives what a command answered, and in how many ms.  ValueError, a clause, when an answer is not right.
+    """
+    (command,) = commands
+    for _ in range(2):  # at first sight, and as it is from then on
+        quiet = run(command)
+        check_quiet(quiet.answer)
+    compact(stage)
+    full = run(command)
+    parts = check_delivery(full.answer, message=message_of(command.options) or MESSAGES[0])
+    counted = "1 part" if parts == 1 else f"{parts} parts"
+    return f"{NOTHING} in {quiet.ms} ms; a made-up compaction gets {counted} in {full.ms} ms"
 
 
 def compact(stage: Stage) -> None:
