@@ -1,5 +1,5 @@
-# demo, test, lint, docs, bench, dist: each makes .venv and installs what it needs by itself; a second run finds it done.
-# clean takes away all that they made.
+# demo, test, test-real, lint, docs, bench, dist: each makes .venv and installs what it needs by itself; a second run
+# finds it done.  clean takes away all that they made.
 # With a working cargo the native module is built (and rebuilt when its source changes), else the pure package.
 
 PYTHON ?= python3
@@ -16,7 +16,7 @@ BUILD_INPUTS := pyproject.toml build_backend/rehydrate_build.py
 RUST_INPUTS := $(wildcard Cargo.toml Cargo.lock) $(shell find rust/src -name '*.rs' 2>/dev/null)
 INSTALLED := $(VENV)/.installed-$(BUILD)
 
-.PHONY: demo test test-native test-pure lint lint-python lint-rust lint-workflows docs bench dist clean
+.PHONY: demo test test-native test-pure test-real lint lint-python lint-rust lint-workflows docs bench bench-fidelity dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/python demo/run.py
@@ -33,6 +33,10 @@ test-native: $(INSTALLED)
 test-pure: $(INSTALLED)
 	@echo "No working cargo: the PURE package was built and is tested; the native module is not."
 	$(BIN)/python -m pytest
+
+# A part of `test` by itself: the vendors' own programs, fetched on first use; what cannot be had is skipped, and said.
+test-real: $(INSTALLED)
+	$(BIN)/python -m pytest tests/real
 
 lint: lint-python lint-workflows $(if $(CARGO),lint-rust)
 	$(if $(CARGO),,@echo "No working cargo: the Python half was checked; rustfmt, clippy and the compiled module's stub were not.")
@@ -60,6 +64,11 @@ docs: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python benches/hook.py
 	$(BIN)/python benches/scan.py
+	$(BIN)/python benches/tree.py
+
+# What a model sees again after a compaction, with the real Claude Code CLI on a private network (minutes).
+bench-fidelity: $(INSTALLED)
+	$(BIN)/python benches/fidelity_cli.py
 
 dist: $(INSTALLED)
 	$(BIN)/python build_backend/dist.py
