@@ -67,7 +67,7 @@ def _records(seeded: random.Random, text: str, last: "str | None") -> Iterator[d
         return str(uuid.UUID(int=seeded.getrandbits(128), version=4))
 
     now = {"timestamp": "2026-03-01T10:00:00.000Z"}
-    rest = {**now, "userType": "external", "entrypoint": "cli", "cwd": "/work/project", "sessionId": SESSION,
+    rest = {**now, "userType": "external", "entrypoint": "cli", "cwd": "/srv/project", "sessionId": SESSION,
             "version": "2.1.332", "gitBranch": "main"}  # fmt: skip
     answer, call = made(), f"toolu_{seeded.getrandbits(64):x}"
     usage = {"input_tokens": 4, "cache_read_input_tokens": 90_210, "output_tokens": 311, "service_tier": "standard"}

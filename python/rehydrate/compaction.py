@@ -9,24 +9,17 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from rehydrate import plan as planning
 from rehydrate import scan
 from rehydrate.clients import module
 from rehydrate.deadline import Deadline, TooLate
-from rehydrate.invocation import is_off
+from rehydrate.invocation import Reply, is_off
 from rehydrate.plan import Desk, Plan
 from rehydrate.serve import END, Served, serve, write_parts
 from rehydrate.settings import DEADLINE_S, Settings, read_settings
 from rehydrate.state import StateUnavailable
-
-
-class Reply(Protocol):
-    """Where the answer goes."""
-
-    def send(self, text: bytes) -> None:
-        """Write the whole answer and close; OSError when that failed."""
 
 
 @dataclass(frozen=True, slots=True)

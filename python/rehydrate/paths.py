@@ -1,11 +1,16 @@
-"""Where rehydrate keeps its own files.  Standard library only: the hook asks for these, too.
+"""Where rehydrate keeps its own files, and what is made of a name or a path that comes from elsewhere.
+
+Standard library only: the hook asks for these, too.
 
 On Linux and macOS the folders are those that `platformdirs` gives; a test holds the two equal.
 """
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Mapping
+from typing import BinaryIO
 
 _NAME = "rehydrate"
 
@@ -57,3 +62,28 @@ def _folder(environ: Mapping[str, str], variable: str, below_home: tuple[str, ..
     if os.name == "nt":
         return os.path.join(environ.get("LOCALAPPDATA") or home, _NAME)
     return os.path.join(home, *below_home, _NAME)
+
+
+def is_id(text: object) -> bool:
+    """Whether this can be a conversation id: one plain name, with which no path leads elsewhere."""
+    if not isinstance(text, str) or not 0 < len(text) <= 200 or text in (".", ".."):
+        return False
+    return not any(c in "/\\\0" for c in text) and encodable(text)
+
+
+def encodable(path: str) -> bool:
+    """Whether the system could have such a path at all (no NUL, no half of a surrogate pair)."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def open_file(path: str) -> BinaryIO:
+    """Opens a regular file to read it, following no link to it and never waiting for a FIFO.  OSError for all else."""
+    flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+    fd = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return os.fdopen(fd, "rb")

@@ -5,7 +5,6 @@ Ids and paths come from payloads and folder listings, so none is trusted: an id 
 a transcript is a regular file (a link to one is not taken; links above it are the user's own business).
 """
 
-import errno
 import json
 import os
 import stat
@@ -13,10 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
-from typing import BinaryIO
 
 from rehydrate import scan
+from rehydrate.paths import encodable as encodable
 from rehydrate.paths import home_folder
+from rehydrate.paths import is_id as is_id
+from rehydrate.paths import open_file as open_file
 
 APPS = ("antigravity-cli", "antigravity", "antigravity-ide")
 """Application folders below the home folder: the CLI, the desktop application, the IDE."""
@@ -97,21 +98,6 @@ def brains(environ: Mapping[str, str]) -> list[str]:
     return [os.path.join(home(environ), app, "brain") for app in APPS]
 
 
-def is_id(text: object) -> bool:
-    """Whether this can be a conversation id: one plain name, with which no path leads elsewhere."""
-    if not isinstance(text, str) or not 0 < len(text) <= 200 or text in (".", ".."):
-        return False
-    return not any(c in "/\\\0" for c in text) and encodable(text)
-
-
-def encodable(path: str) -> bool:
-    """Whether the system could have such a path at all (no NUL, no half of a surrogate pair)."""
-    try:
-        return b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-
-
 def is_regular(path: str) -> bool:
     """True for a regular file that is no link."""
     try:
@@ -152,16 +138,6 @@ def chunks_in(folder: str) -> list[str]:
         return []
     paths = [os.path.join(folder, n) for n in sorted(names, key=lambda n: (int(n[:-6]), n))]
     return [path for path in paths if is_regular(path)]
-
-
-def open_file(path: str) -> BinaryIO:
-    """Opens a regular file to read it, following no link to it and never waiting for a FIFO.  OSError for all else."""
-    flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
-    fd = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError(errno.EINVAL, "not a regular file", path)
-    return os.fdopen(fd, "rb")
 
 
 @contextmanager

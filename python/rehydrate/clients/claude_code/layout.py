@@ -6,7 +6,6 @@ business), and whose a project folder is, is said by the records in it: the name
 become one.
 """
 
-import errno
 import json
 import os
 import re
@@ -17,10 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
-from typing import BinaryIO
 
 from rehydrate import scan
+from rehydrate.paths import encodable as encodable
 from rehydrate.paths import home_folder
+from rehydrate.paths import is_id as is_id
+from rehydrate.paths import open_file as open_file
 
 SUFFIX = ".jsonl"
 NAMED_BY = "by the conversation's records"
@@ -119,34 +120,9 @@ def is_project_of(project: str, path: str) -> bool:
     return False
 
 
-def is_id(text: object) -> bool:
-    """Whether this can be a conversation id: one plain name, with which no path leads elsewhere."""
-    if not isinstance(text, str) or not 0 < len(text) <= 200 or text in (".", ".."):
-        return False
-    return not any(c in "/\\\0" for c in text) and encodable(text)
-
-
-def encodable(path: str) -> bool:
-    """Whether the system could have such a path at all (no NUL, no half of a surrogate pair)."""
-    try:
-        return b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-
-
 def is_regular(path: str) -> bool:
     """True for a regular file that is no link."""
     return _written(path) is not None
-
-
-def open_file(path: str) -> BinaryIO:
-    """Opens a regular file to read it, following no link to it and never waiting for a FIFO.  OSError for all else."""
-    flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
-    fd = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError(errno.EINVAL, "not a regular file", path)
-    return os.fdopen(fd, "rb")
 
 
 @contextmanager
