@@ -38,6 +38,7 @@ ROOMS = {
 """Room -> the other rooms it may import from."""
 
 MEMBERS = {
+    "credentials": "files",
     "deadline": "hook",
     "hostfile": "registration",
     "invocation": "hook",

@@ -10,10 +10,11 @@ import fnmatch
 import os
 import re
 import stat
-import unicodedata
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+
+from rehydrate.credentials import fold, is_secret
 
 SIZE_MAX_BYTES = 2 * 1024 * 1024
 """The largest file that is read, inclusive."""
@@ -33,16 +34,7 @@ _SYSTEM_FOLDERS = ("/proc", "/sys")
 """Never, even as a workspace."""
 _MEMORY_FOLDER = "/dev/shm"
 """Not as a file of no workspace."""
-_SECRET_FOLDERS = _words(".ssh .gnupg .aws .azure .kube .password-store keyrings")
-_SECRET_EXTENSIONS = _words("pem key p12 pfx jks keystore ppk kdbx env keychain keychain-db")
-_SECRET_NAMES = _words(
-    ".netrc _netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf .htpasswd .dockercfg .vault-token .boto .s3cfg "
-    ".terraformrc .credentials.json credentials.json credentials credentials.toml oauth_creds.json auth.json "
-    "application_default_credentials.json cookies cookies.txt logins.json wallet.dat shadow gshadow"
-) | {"login data"}
-_SECRET_PLACES = ((".docker", "config.json"), ("gh", "hosts.yml"))
 _WILD = re.compile(r"[*?[]")
-_KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
 _FILE_FLAGS = _FLAGS | getattr(os, "O_NOFOLLOW", 0)
@@ -97,8 +89,9 @@ class Access:
         # The innermost folder first: what lies below it is all that counts of a path.
         self._roots = sorted(known, key=lambda root: -max(map(len, root.names)))
         denied = tuple(denied)
-        self._denied = tuple({_fold(name) for path in denied if os.path.isabs(path) for name in _names(path)})
-        self._denied_names = {_fold(each) for each in denied if "/" not in each and not os.path.isabs(each)}
+        self._denied = tuple({fold(name) for path in denied if os.path.isabs(path) for name in _names(path)})
+        names = {fold(each) for each in denied if "/" not in each and not os.path.isabs(each)}
+        self._denied_names = names - {""}  # nothing is left of some names, and every absolute path has such a part
         wild = [each for each in self._denied if _WILD.search(each)]
         self._denied_like = _one_of((*wild, *(f"{each}/*" for each in wild)))
         self._denied_names_like = _one_of(self._denied_names)
@@ -154,7 +147,7 @@ class Access:
             return Refused("outside")
         real = normalise(f"{root}/{below}")
         refused = self._refused_by_name(path, real, below)
-        if refused is None and root == "/" and _lies_in(_fold(path), _MEMORY_FOLDER):
+        if refused is None and root == "/" and _lies_in(fold(path), _MEMORY_FOLDER):
             refused = Refused("folder")
         if refused or not below:
             return refused or Refused("special")  # the root itself is a folder
@@ -174,21 +167,21 @@ class Access:
         return ("/", path[1:]) if self._everywhere else (None, "")
 
     def _refused_by_name(self, path: str, real: str, below: str) -> Refused | None:
-        spellings = {_fold(path), _fold(real)}
+        spellings = {fold(path), fold(real)}
         if any(_lies_in(each, denied) for each in spellings for denied in self._denied):
             return Refused("denied")
         if any(map(self._denied_like.match, spellings)):
             return Refused("denied")
         # Taken apart before it is folded: signs such as U+2100 fold to letters with a slash between them.
-        parts = {_fold(part) for each in (path, real) for part in each.split("/")}
+        parts = {fold(part) for each in (path, real) for part in each.split("/")}
         if not parts.isdisjoint(self._denied_names) or any(map(self._denied_names_like.match, parts)):
             return Refused("denied")
         if any(_lies_in(each, system) for each in spellings for system in _SYSTEM_FOLDERS):
             return Refused("folder")
-        inside = _fold(below).split("/")
+        inside = fold(below).split("/")
         if _PARTS.intersection(inside) or "tmp" in inside[:-1]:
             return Refused("folder")
-        if any(_is_secret(each.split("/")) for each in spellings):
+        if is_secret(path) or is_secret(real):
             return Refused("secret")
         _, dot, extension = inside[-1].rpartition(".")
         return Refused("extension") if dot and extension in _EXTENSIONS else None
@@ -219,34 +212,6 @@ def _names(path: str) -> tuple[str, ...]:
 
 def _one_of(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)")
-
-
-def _fold(path: str) -> str:
-    """A spelling in which names that some file systems take for the same are the same."""
-    if path.isascii():
-        return path.lower()
-    # As Unicode has it for a match without regard to case and compatibility, then composed: `?` is one letter.
-    once = unicodedata.normalize("NFKD", unicodedata.normalize("NFD", path).casefold())
-    return unicodedata.normalize("NFKC", once.casefold())
-
-
-def is_secret(path: str) -> bool:
-    """Whether its name alone says that nothing of it is ever shown."""
-    return _is_secret(_fold(path).split("/"))
-
-
-def _is_secret(parts: list[str]) -> bool:
-    """Environment files, private keys and credential stores."""
-    name = parts[-1]
-    _, dot, extension = name.rpartition(".")
-    return (
-        name.startswith(".env")
-        or name in _SECRET_NAMES
-        or (bool(dot) and extension in _SECRET_EXTENSIONS)
-        or (name.startswith(_KEY_NAMES) and not name.endswith(".pub"))
-        or not _SECRET_FOLDERS.isdisjoint(parts)
-        or tuple(parts[-2:]) in _SECRET_PLACES
-    )
 
 
 def _judge(opened: int) -> tuple[Refused | None, os.stat_result]:

@@ -12,7 +12,8 @@ from functools import cache
 from itertools import zip_longest
 
 from rehydrate.conversation import Conversation, ToolCall, Turn
-from rehydrate.files import is_secret, normalise
+from rehydrate.credentials import is_secret
+from rehydrate.files import normalise
 from rehydrate.notable import is_rule, spans, telling_spans
 from rehydrate.recall.delivery import Measure
 from rehydrate.recall.render import Item, render_item
