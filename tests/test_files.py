@@ -1,4 +1,4 @@
-"""Which files may be read, with both ways of opening them."""
+"""Which files may be read, with each way of opening them."""
 
 import os
 import socket
@@ -11,21 +11,16 @@ import pytest
 
 from rehydrate import files
 from rehydrate.files import SIZE_MAX_BYTES, Access, FileText, Refused, normalise
-
-try:
-    from rehydrate._native import open_beneath as native
-except ImportError:
-    native = None
+from tests.opening import WAYS, way_of_opening
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no dir_fd: every file is refused")
 
 
-@pytest.fixture(params=["native", "pure"], autouse=True)
-def opener(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    way = native if request.param == "native" else files._open_in_python
-    if way is None:
-        pytest.skip("the compiled module is not here")
-    monkeypatch.setattr(files, "_open_beneath", way)
+@pytest.fixture(params=WAYS, autouse=True)
+def opener(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with way_of_opening(request.param) as way:
+        monkeypatch.setattr(files, "_open_unlinked", way)
+        yield
 
 
 @pytest.fixture
@@ -350,7 +345,7 @@ def test_F22_what_is_no_UTF_8_is_replaced_and_a_byte_order_mark_dropped(ws: Path
 
 
 def test_F53_a_file_that_grows_while_it_is_read(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (ws / "log").write_bytes(b"x" * SIZE_MAX_BYTES)
+    (ws / "log").write_bytes(b"x")
     real_fstat = os.fstat
 
     def grow(descriptor: int) -> os.stat_result:
@@ -360,7 +355,7 @@ def test_F53_a_file_that_grows_while_it_is_read(ws: Path, monkeypatch: pytest.Mo
         return found
 
     monkeypatch.setattr(files.os, "fstat", grow)
-    assert Access((str(ws),)).read(f"{ws}/log") == Refused("large")
+    assert Access((str(ws),)).read(f"{ws}/log") == Refused("changing")
 
 
 def test_an_error_while_reading_is_a_refusal(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ __all__ = [
     "gate",
     "iter_records",
     "iter_steps",
-    "open_beneath",
+    "open_unlinked",
     "probe",
     "probe_candidates",
     "read_tree",
@@ -84,10 +84,11 @@ class Reader:
     def cursor(self, offset: int) -> tuple[int, int, str]: ...
     def close(self) -> None: ...
 
-def open_beneath(root: bytes, relative: bytes) -> int:
-    """A descriptor for reading a file below a folder.
+def open_unlinked(path: bytes) -> int:
+    """A descriptor for reading a regular file by its absolute path.
 
-    OSError: ELOOP for any symbolic link below the root, EXDEV for an absolute path or a `..`.
+    OSError: ELOOP for any symbolic link in it, EXDEV for a path that is not absolute or has a `..`, EISDIR for a
+    folder, ENXIO for what is neither file nor folder.
     """
 
 def gate(fd: int) -> tuple[bool, bytes]:

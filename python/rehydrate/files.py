@@ -1,8 +1,10 @@
 """Which files may be read, and how: a path from a log is data, never a permission.
 
-Every check that matters is made on the open descriptor, below a folder that was opened first, without following a
-link: nothing can be swapped between the check and the read.  Nothing here blocks: FIFOs, devices and sockets are
-refused at once.  Where the platform has no `dir_fd` (Windows) every file is refused as `unreadable`.
+A root is resolved once; from then on no link is followed, neither below it nor on the way to it.  Every check that
+matters is made on the open descriptor: nothing can be swapped between the check and the read.  Nothing here blocks, and
+nothing but a regular file is opened to be read: a pipe's writer never sees a reader.  A file that has several names
+(hard links) is a file: who can make such a name for it can read it.  Mount points are passed as any folder is.  Where
+the platform has no `dir_fd` (Windows) every file is refused as `unreadable`.
 """
 
 import errno
@@ -19,6 +21,10 @@ from rehydrate.credentials import fold, is_secret
 SIZE_MAX_BYTES = 2 * 1024 * 1024
 """The largest file that is read, inclusive."""
 _SNIFF_BYTES = 8 * 1024
+_PATH_BYTES = 4_095
+"""The longest path that a system takes."""
+_TRIES = 3
+"""Of reading a file that is written to meanwhile."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -47,9 +53,10 @@ class FileText:
     """A file that was read."""
 
     text: str
-    """The whole content; bytes that are no UTF-8 are U+FFFD, a byte order mark at the start is dropped."""
+    """The whole content, as it was at one moment; bytes that are no UTF-8 are U+FFFD, a byte order mark at the start is
+    dropped."""
     size: int
-    """Bytes on disk when it was opened."""
+    """Bytes on disk at that moment."""
     modified_s: float
     """Time of its last modification, seconds since the epoch."""
 
@@ -60,7 +67,7 @@ class Refused:
 
     reason: str
     """`relative`, `outside`, `denied`, `folder`, `extension`, `secret`, `gone`, `link`, `special` (no regular file),
-    `empty`, `large`, `binary` or `unreadable`."""
+    `empty`, `large`, `changing` (written to whenever it was read), `binary` or `unreadable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +109,14 @@ class Access:
         if isinstance(opened, Refused):
             return opened
         try:
-            refused, status = _judge(opened)
-            if refused:
-                return refused
-            content = _read_up_to(opened, SIZE_MAX_BYTES + 1)
+            found = _read_unchanged(opened)
         except OSError:
             return Refused("unreadable")
         finally:
             os.close(opened)
-        if len(content) > SIZE_MAX_BYTES:
-            return Refused("large")  # it grew while it was read
+        if isinstance(found, Refused):
+            return found
+        content, status = found
         if b"\0" in content[:_SNIFF_BYTES]:
             return Refused("binary")
         text = content.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -125,9 +130,9 @@ class Access:
         if isinstance(opened, Refused):
             return opened
         try:
-            refused, _ = _judge(opened)
-            if refused:
-                return refused
+            status = _judge(opened)
+            if isinstance(status, Refused):
+                return status
             start = _read_up_to(opened, _SNIFF_BYTES)
         except OSError:
             return Refused("unreadable")
@@ -138,9 +143,11 @@ class Access:
         return Refused("empty") if not start or start == b"\xef\xbb\xbf" else None
 
     def _open(self, path: str) -> int | Refused:
-        """A descriptor of what the path names, opened beneath its root; the caller closes it."""
+        """A descriptor of what the path names; the caller closes it."""
         if not os.path.isabs(path):
             return Refused("relative")
+        if len(path) > _PATH_BYTES:
+            return Refused("gone")  # before it is taken apart, which takes time
         path = normalise(path)
         root, below = self._place(path)
         if root is None:
@@ -152,7 +159,7 @@ class Access:
         if refused or not below:
             return refused or Refused("special")  # the root itself is a folder
         try:
-            return _open_beneath(_encoded(root), _encoded(below))
+            return _open_unlinked(_encoded(real))
         except (UnicodeEncodeError, ValueError):
             return Refused("gone")  # no file can have such a name
         except OSError as error:
@@ -181,7 +188,7 @@ class Access:
         inside = fold(below).split("/")
         if _PARTS.intersection(inside) or "tmp" in inside[:-1]:
             return Refused("folder")
-        if is_secret(path) or is_secret(real):
+        if any(map(is_secret, {path, real})):
             return Refused("secret")
         _, dot, extension = inside[-1].rpartition(".")
         return Refused("extension") if dot and extension in _EXTENSIONS else None
@@ -214,14 +221,28 @@ def _one_of(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)")
 
 
-def _judge(opened: int) -> tuple[Refused | None, os.stat_result]:
-    """What the descriptor itself says against reading it."""
+def _read_unchanged(opened: int) -> tuple[bytes, os.stat_result] | Refused:
+    """What the file held at one moment, as far as sizes and times tell, and what the system says of it."""
+    for _ in range(_TRIES):
+        status = _judge(opened)
+        if isinstance(status, Refused):
+            return status
+        os.lseek(opened, 0, os.SEEK_SET)
+        content = _read_up_to(opened, status.st_size)
+        after = os.fstat(opened)
+        if (len(content), after.st_mtime_ns) == (after.st_size, status.st_mtime_ns):
+            return content, status
+    return Refused("changing")
+
+
+def _judge(opened: int) -> os.stat_result | Refused:
+    """What the descriptor itself says against reading it, else its size and times."""
     status = os.fstat(opened)
     if not stat.S_ISREG(status.st_mode):
-        return Refused("special"), status
+        return Refused("special")
     if status.st_size == 0:
-        return Refused("empty"), status
-    return (Refused("large") if status.st_size > SIZE_MAX_BYTES else None), status
+        return Refused("empty")
+    return Refused("large") if status.st_size > SIZE_MAX_BYTES else status
 
 
 def _read_up_to(opened: int, size: int) -> bytes:
@@ -234,55 +255,61 @@ def _read_up_to(opened: int, size: int) -> bytes:
 
 _REASONS = {
     errno.ELOOP: "link",
-    errno.EXDEV: "link",
     errno.ENOENT: "gone",
     errno.ENOTDIR: "gone",
     errno.ENAMETOOLONG: "gone",
     errno.ENXIO: "special",
     errno.ENODEV: "special",
+    errno.EOPNOTSUPP: "special",  # a socket, on macOS
     errno.EISDIR: "special",
 }
 
 
 def _encoded(path: str) -> bytes:
     encoded = path.encode("utf-8", "surrogateescape")
-    if b"\0" in encoded:
-        raise ValueError("a NUL in a path")
+    if b"\0" in encoded or len(encoded) > _PATH_BYTES:
+        raise ValueError("a path that no system takes")
     return encoded
 
 
-def _open_in_python(root: bytes, below: bytes) -> int:
-    """Opens the file component by component, none of them a link; `OSError(ELOOP)` where one is."""
+def _open_in_python(path: bytes) -> int:
+    """Opens a regular file by its absolute path, component by component, none of them a link.  OSError for all else:
+    ELOOP for a link, EISDIR for a folder, ENXIO for what is neither.
+    """
     if os.open not in os.supports_dir_fd:
         raise OSError(errno.ENOTSUP, "no way to open a file beneath a folder")
-    parts = below.split(b"/")
-    folder = os.open(root, _FOLDER_FLAGS)
+    *above, name = path.strip(b"/").split(b"/")
+    folder = os.open("/", _FOLDER_FLAGS)
     try:
-        for part in parts[:-1]:
-            _refuse_link(folder, part)
+        for part in above:
+            _refuse_link(os.stat(part, dir_fd=folder, follow_symlinks=False))
             deeper = os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = deeper
-        _refuse_link(folder, parts[-1])
-        return os.open(parts[-1], _FILE_FLAGS, dir_fd=folder)
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        _refuse_link(found)
+        if not stat.S_ISREG(found.st_mode):
+            # Not even opened: that alone would wake a pipe's writer, or set a device going.
+            raise OSError(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.ENXIO, "not a regular file")
+        return os.open(name, _FILE_FLAGS, dir_fd=folder)
     finally:
         os.close(folder)
 
 
-def _refuse_link(folder: int, name: bytes) -> None:
+def _refuse_link(found: os.stat_result) -> None:
     """Only for the right error: O_NOFOLLOW is what keeps a link from being followed."""
-    if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+    if stat.S_ISLNK(found.st_mode):
         raise OSError(errno.ELOOP, "a symbolic link")
 
 
-def _opener() -> Callable[[bytes, bytes], int]:
-    """The native one (one system call where the kernel has `openat2`), else its twin."""
+def _opener() -> Callable[[bytes], int]:
+    """The native one (in the kernel where that has `openat2`), else its twin."""
     if os.environ.get("REHYDRATE_PURE") != "1":
         with suppress(ImportError):
-            from rehydrate._native import open_beneath
+            from rehydrate._native import open_unlinked
 
-            return open_beneath
+            return open_unlinked
     return _open_in_python
 
 
-_open_beneath = _opener()
+_open_unlinked = _opener()

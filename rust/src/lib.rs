@@ -9,7 +9,6 @@
 
 #![deny(missing_docs, unsafe_code)]
 
-pub mod beneath;
 mod bits;
 pub mod cursor;
 pub mod error;
@@ -25,6 +24,7 @@ pub mod tail;
 pub mod text;
 mod threads;
 pub mod tree;
+pub mod unlinked;
 pub mod walker;
 pub mod whole;
 pub mod window;

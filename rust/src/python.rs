@@ -23,7 +23,7 @@ use crate::probe::Place;
 use crate::records::Damage;
 use crate::steps::{Batch, Choice, Filter, INDEX, Row};
 use crate::text::Scalar;
-use crate::{beneath, cursor, gate as core_gate, probe as core_probe, steps, tail, text, tree};
+use crate::{cursor, gate as core_gate, probe as core_probe, steps, tail, text, tree, unlinked};
 
 const EIO: i32 = 5;
 const EINVAL: i32 = 22;
@@ -290,11 +290,9 @@ fn give_value<'py>(py: Python<'py>, raw: Option<&[u8]>) -> PyResult<Bound<'py, P
 }
 
 #[pyfunction]
-fn open_beneath(py: Python<'_>, root: &[u8], relative: &[u8]) -> PyResult<i32> {
-    let (root, relative) = (path_of(root), path_of(relative));
-    py.detach(|| beneath::open_beneath(root, relative))
-        .map(IntoRawFd::into_raw_fd)
-        .map_err(|error| os_error(&error, relative))
+fn open_unlinked(py: Python<'_>, path: &[u8]) -> PyResult<i32> {
+    let path = path_of(path);
+    py.detach(|| unlinked::open_unlinked(path)).map(IntoRawFd::into_raw_fd).map_err(|error| os_error(&error, path))
 }
 
 /// The standard input is read as it is; another descriptor by its name below `/dev/fd`.
@@ -325,7 +323,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cursor_at, module)?)?;
     module.add_function(wrap_pyfunction!(iter_steps, module)?)?;
     module.add_function(wrap_pyfunction!(iter_records, module)?)?;
-    module.add_function(wrap_pyfunction!(open_beneath, module)?)?;
+    module.add_function(wrap_pyfunction!(open_unlinked, module)?)?;
     module.add_function(wrap_pyfunction!(gate, module)?)?;
     module.add_class::<Reader>()
 }

@@ -29,6 +29,7 @@ WORDS = {
     "special": "not a regular file",
     "empty": "empty",
     "large": "larger than 2 MiB",
+    "changing": "written to while it was read",
     "binary": "not text, by its content",
     "unreadable": "not readable",
 }
