@@ -21,7 +21,7 @@ ROOMS = {
     },
     "clients": {"conversation", "entries", "notable", "paths", "scan"},
     "conversation": set(),
-    "entries": {"scan"},
+    "entries": {"paths", "scan"},
     "files": {"_native"},
     "hook": {"_native", "clients", "conversation", "gate", "scan", "serve", "settings", "state"},
     "gate": {"scan"},

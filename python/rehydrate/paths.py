@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from io import BufferedReader
 from typing import BinaryIO
 
 _NAME = "rehydrate"
@@ -79,11 +80,20 @@ def encodable(path: str) -> bool:
         return False
 
 
-def open_file(path: str) -> BinaryIO:
+def open_file(path: str) -> BufferedReader:
     """Opens a regular file to read it, following no link to it and never waiting for a FIFO.  OSError for all else."""
-    flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+    if not encodable(path):
+        raise OSError(errno.EINVAL, "not a path", path)
+    flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
     fd = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise OSError(errno.EINVAL, "not a regular file", path)
     return os.fdopen(fd, "rb")
+
+
+def copy_bytes(source: BinaryIO, target: BinaryIO, size: int) -> None:
+    """Copies so many bytes, fewer where the source ends before; what is appended to it meanwhile keeps nobody."""
+    while size > 0 and (piece := source.read(min(size, 1 << 20))):
+        target.write(piece)
+        size -= len(piece)

@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+from rehydrate.entries import log as log_module
 from rehydrate.entries.log import Log
 from tests.entries.making import chat, user
 from tests.helpers import write_lines
@@ -27,6 +28,26 @@ def test_a_record_cut_off_since_is_empty(tmp_path):
     with Log(path) as log:
         os.truncate(path, log.entries[1].offset + 5)
         assert log.record(1) == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be told from files here")
+@pytest.mark.parametrize("becomes", ["a link", "a pipe"])
+def test_f50_what_the_file_has_become_since_it_was_indexed_is_not_read(tmp_path, monkeypatch, becomes):
+    path = write_lines(tmp_path / "a.jsonl", chat("a", "b"))
+
+    def indexed(path):
+        found = index_of(path)
+        os.rename(path, tmp_path / "away")
+        if becomes == "a link":
+            os.symlink(tmp_path / "away", path)
+        else:
+            os.mkfifo(path)
+        return found
+
+    index_of = log_module._index
+    monkeypatch.setattr(log_module, "_index", indexed)
+    with pytest.raises(OSError, match=r"symbolic links|regular file"):
+        Log(path)
 
 
 def test_a_record_nested_beyond_measure_is_empty(scope_of):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rehydrate import scan
+from rehydrate.paths import open_file
 from rehydrate.scan import Entry
 
 KEPT_RECORDS = 4_096
@@ -63,9 +64,7 @@ class Log:
         """Bytes in the file when it was read."""
         self.replays = index.replays
         self._first, self._below = index.first, index.below
-        # Without blocking, as the file may be another one by now.
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        self._file = open(os.open(path, flags), "rb", buffering=0)  # noqa: SIM115  closed by `close`
+        self._file = open_file(path).detach()  # what is there may be no file, or a link, by now
         self._records: OrderedDict[int, Record] = OrderedDict()
         self._held = 0
 

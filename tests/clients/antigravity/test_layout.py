@@ -4,6 +4,7 @@ import stat
 import pytest
 
 from rehydrate.clients.antigravity import layout
+from rehydrate.paths import copy_bytes
 from tests.clients.antigravity.making import START_S, checkpoint, line, row, talk
 
 
@@ -94,6 +95,20 @@ def test_chunks_are_joined_in_the_order_of_their_numbers(home):
         (folder / f"{name}.jsonl").write_bytes(text)
     with layout.opened(str(folder)) as path, open(path, "rb") as file:
         assert file.read() == b"abc"
+
+
+def test_f53_of_a_chunk_that_grows_while_it_is_joined_what_it_had_is_taken(home, monkeypatch):
+    chunks = home.write_chunks("one", b"abc" * 1_000, size=1_000)
+    growing = iter(layout.chunks_in(chunks))
+
+    def copy(source, target, size):
+        with open(next(growing), "ab") as chunk:
+            chunk.write(b"x")
+        copy_bytes(source, target, size)
+
+    monkeypatch.setattr(layout, "copy_bytes", copy)
+    with layout.opened(chunks) as path, open(path, "rb") as file:
+        assert file.read() == b"abc" * 1_000
 
 
 @pytest.mark.parametrize("start", [0, 1, 4_095, 4_097, 11_096, 200_000, 300_000, 304_096, 900_000])

@@ -472,6 +472,25 @@ def test_a_live_database_too_large_to_copy_is_skipped(home, monkeypatch):
     connection.close()
 
 
+@pytest.mark.parametrize("at", ["", "-wal"])
+def test_f50_a_live_database_that_becomes_a_link_is_not_followed(home, monkeypatch, at):
+    rivals(home)
+    path, connection = database(home, "child", reference((6, "b")), wal=True)
+    real_lstat = os.lstat
+
+    def swap(name, **more):
+        found = real_lstat(name, **more)
+        if str(name) == f"{path}-wal":
+            os.rename(f"{path}{at}", home.app / "away")
+            os.symlink(home.app / "away", f"{path}{at}")
+        return found
+
+    monkeypatch.setattr("rehydrate.clients.antigravity.hints.os.lstat", swap)
+    found = trace(home, "child")
+    assert found.segments[0].session == "a" and "symbolic links" in found.why[0]
+    connection.close()
+
+
 # -- forks of forks
 
 

@@ -9,6 +9,8 @@ import os
 import stat
 from collections.abc import Iterator
 
+from rehydrate.paths import copy_bytes, open_file
+
 COPY_BYTES = 256 << 20
 """A live database larger than this is not copied."""
 BLOB_BYTES = 64 * 1024
@@ -49,16 +51,23 @@ def _rows(path: str) -> list[bytes]:
         return _query(path, "mode=ro&immutable=1")
     if not stat.S_ISREG(live.st_mode):
         raise ValueError("its write-ahead log is no regular file")
-    if live.st_size + os.lstat(path).st_size > COPY_BYTES:
-        raise ValueError("it is in use and too large to copy")
-    import shutil
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="rehydrate-") as folder:
         copy = os.path.join(folder, "copy.db")
-        shutil.copyfile(path, copy)
-        shutil.copyfile(log, copy + "-wal")
+        room = COPY_BYTES - _copy(path, copy, COPY_BYTES)
+        _copy(log, copy + "-wal", room)
         return _query(copy, "mode=rw")
+
+
+def _copy(path: str, target: str, room: int) -> int:
+    """Copies a file as long as it is now, and tells how long that is."""
+    with open_file(path) as source, open(target, "xb") as file:
+        size = os.fstat(source.fileno()).st_size
+        if size > room:
+            raise ValueError("it is in use and too large to copy")
+        copy_bytes(source, file, size)
+    return size
 
 
 def _query(path: str, options: str) -> list[bytes]:

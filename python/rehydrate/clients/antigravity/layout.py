@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from rehydrate import scan
+from rehydrate.paths import copy_bytes, home_folder
 from rehydrate.paths import encodable as encodable
-from rehydrate.paths import home_folder
 from rehydrate.paths import is_id as is_id
 from rehydrate.paths import open_file as open_file
 
@@ -151,7 +151,6 @@ def opened(path: str, *, start: int = 0) -> Iterator[str]:
     if not os.path.isdir(path):
         yield path
         return
-    import shutil
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="rehydrate-") as folder:  # made with mode 0700
@@ -159,11 +158,11 @@ def opened(path: str, *, start: int = 0) -> Iterator[str]:
         with open(whole, "xb") as target:
             for chunk in chunks_in(path):
                 with open_file(chunk) as source:
-                    unread = max(0, start - _PROOF_BYTES - target.tell())
-                    skipped = min(unread, os.fstat(source.fileno()).st_size)
+                    size = os.fstat(source.fileno()).st_size
+                    skipped = min(max(0, start - _PROOF_BYTES - target.tell()), size)
                     source.seek(skipped)
                     target.seek(skipped, os.SEEK_CUR)
-                    shutil.copyfileobj(source, target, 1 << 20)
+                    copy_bytes(source, target, size - skipped)
             target.truncate()  # as long as all chunks, where the hole is at its end
         yield whole
 
@@ -333,7 +332,10 @@ def _starts_earlier(chunks: str, *, than: scan.Probe) -> bool:
     if first.first_step is not None:
         return than.first_step is None or first.first_step < than.first_step
     # The first line is longer than a chunk.  What the flat file lacks at its start shows in the size.
-    return sum(os.lstat(path).st_size for path in paths) > than.size
+    try:
+        return sum(os.lstat(path).st_size for path in paths) > than.size
+    except OSError:  # one is gone by now
+        return False
 
 
 def modified_s(place: Place) -> float:
