@@ -25,7 +25,7 @@ ROOMS = {
     "files": {"_native"},
     "hook": {"_native", "clients", "conversation", "gate", "scan", "serve", "settings", "state"},
     "gate": {"scan"},
-    "notable": set(),
+    "notable": {"redact"},
     "paths": set(),
     "recall": {"conversation", "files", "notable", "redact", "settings"},
     "redact": set(),
@@ -46,6 +46,7 @@ MEMBERS = {
     "compaction": "hook",
     "launch": "registration",
     "plan": "state",
+    "secret_shapes": "redact",
     "private": "state",
     "settingsfile": "settings",
 }

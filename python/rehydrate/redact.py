@@ -1,97 +1,92 @@
 """Masking of secrets: well-known token shapes and `KEY=value` secrets become `[redacted: kind]`.
 
-Promises: linear time; a text without a hit comes back as it is and costs a handful of substring searches; masking twice
+Promises: linear time; a text without a hit comes back as it is and costs a few substring searches; masking twice
 changes nothing more; what merely looks random (hashes, ids) is left alone, and so are placeholders (`$TOKEN`, `<key>`).
+
+A token is found on one line, also URL-encoded where its own characters need no encoding, and in the escapes of JSON and
+of a terminal; a private key over many lines.  What is encoded once more (base64) is found only behind `Basic `.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
-# No pattern has an unbounded run that something must follow, except where a look-behind lets it start only once per
-# run: a failed attempt then costs a bounded number of characters, and a hit is consumed whole.
-# Each: kind, the literals one of which stands in every hit, and the pattern.
-_SHAPES = (
-    ("aws key", "AKIA ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("github token", "ghp_ gho_ ghu_ ghs_ ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{36,}"),
-    ("github token", "github_pat_", r"(?<![A-Za-z0-9])github_pat_[A-Za-z0-9_]{22,}"),
-    ("gitlab token", "glpat- glrt- gldt-", r"(?<![A-Za-z0-9])gl(?:pat|rt|dt)-[A-Za-z0-9_-]{20,}"),
-    ("slack token", "xox xapp-", r"(?<![A-Za-z0-9])(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
-    (
-        "slack webhook",
-        "hooks.slack.com/",
-        r"(?<=hooks\.slack\.com/services/)T[A-Za-z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9]{16,}",
-    ),
-    ("google key", "AIza", r"(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}"),
-    ("google secret", "GOCSPX- ya29.", r"(?<![A-Za-z0-9])(?:GOCSPX-[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{20,})"),
-    ("anthropic key", "sk-ant-", r"(?<![A-Za-z0-9])sk-ant-[A-Za-z0-9_-]{20,}"),
-    (
-        "openai key",
-        "sk-",
-        r"(?<![A-Za-z0-9_-])sk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}|or-v1-[0-9a-f]{40,}|[A-Za-z0-9]{32,})",
-    ),
-    ("stripe key", "k_live_ k_test_ whsec_", r"(?<![A-Za-z0-9])(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}"),
-    ("npm token", "npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
-    ("pypi token", "pypi-", r"(?<![A-Za-z0-9])pypi-[A-Za-z0-9_-]{50,}"),
-    ("hugging face token", "hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{34,}"),
-    ("sendgrid key", "SG.", r"(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
-    ("digitalocean token", "_v1_", r"(?<![A-Za-z0-9])do[opr]_v1_[a-f0-9]{64}"),
-    ("telegram token", ":AA", r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
-    ("azure key", "AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{86}=="),
-    ("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}"),
-    (
-        "jwt",
-        "eyJ",
-        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
-    ),
-)
+from rehydrate.secret_shapes import BEFORE, KEPT, SHAPES
 
-# A substring search costs next to nothing, so a literal is looked for before its pattern.
-_LOOKED_FOR = tuple(
-    (literal, re.compile(pattern), f"[redacted: {kind}]")
-    for kind, literals, pattern in _SHAPES
-    for literal in literals.split()
+# No pattern has an unbounded run that something must follow which the run itself could hold, and nothing is tried but
+# where a literal stands: a failed attempt costs a bounded number of characters, and a hit is consumed whole.
+MARGIN = 600
+"""What a cut leaves of a secret is masked when it is so long, or longer; shorter it may not be known for one."""
+_SHORTEST = 20
+"""No shape is shorter, and none holds white space: of most texts only a few words are looked at."""
+
+# Where a token may begin: not inside of a word, but for the letter that ends an escape of JSON, a URL or a terminal.
+_START = re.compile(
+    r"(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})"
+    r"|(?<=[\[;][0-9]m)|(?<=[\[;][0-9]{2}m)"
 )
+_REST = re.compile("[A-Za-z0-9]*")
+"""What is glued to a token goes with it, so that nothing begins where it ended."""
+_DUMMY = re.compile("example|your|xxxx|placeholder|dummy|sample|changeme|redacted", re.IGNORECASE)
 
 _BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _END_KEY = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_CHARS = 64 * 1024
 _KEY_BODY = re.compile(r"(?:[A-Za-z0-9+/=]{16,}|\\[nr]|[\r\n\t ])*")
 _HEADER = re.compile(
-    r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:bearer|basic|token)[ \t]{1,3}(?P<secret>[a-z0-9._~+/=-]{8,})",
+    r"authorization(?:\\?[\"'])?[ \t]{0,3}[:=][ \t]{0,3}(?:\\?[\"'])?(?:bearer|basic|token)[ \t]{1,3}"
+    r"(?P<secret>[a-z0-9._~+/=-]{8,})",
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"(?<![a-z0-9])bearer[ \t]{1,3}(?P<secret>[a-z0-9._~+/=-]{16,})", re.IGNORECASE)
 _URL = re.compile(r"://[^\s/@:\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{3,200})@")
 
-_ASSIGNMENT = re.compile(
-    r"(?P<name>password|passwd|passphrase|secret|token|api[_-]?key|(?:secret|access|private)[_-]?key)"
-    r"(?:\\?[\"'])?(?P<equals>[ \t]{0,3}(?::?=|:)[ \t]{0,3})(?:"
+# `: str =` is an annotation of Python's or TypeScript's, `=>` stands in Ruby's and PHP's tables.
+_EQUALS = r"(?:\\?[\"'])?(?P<equals>[ \t]{0,3}(?::[ \t]{0,2}[Ss]tr(?:ing)?[ \t]{0,2}=|=>|:?=|:)[ \t]{0,3})"
+_VALUE = re.compile(
+    rf"(?P<name>passw(?:or)?d|passphrase|secret|token|key(?:_base)?|pass|pwd){_EQUALS}(?:"
     r"(?P<quote>\\?[\"'])(?P<quoted>[^\r\n\"'\\]{4,512})(?P=quote)|(?P<bare>[^\s\"'`,;&|<>(){}\[\]\\]{4,512}))",
     re.IGNORECASE,
 )
-_ASSIGNMENT_LITERALS = (
-    "passw",
-    "passphrase",
-    "secret",
-    "token",
-    *(word + gap + "key" for word in ("api", "access", "private") for gap in ("", "_", "-")),
-)
+# What a name ends with, as it is looked for in lower case.  A `key` is a secret only behind one of some words.  Each
+# begins with letters of its own, which are looked for faster than anything else.
+_TAIL = r"(?:\\?[\"'])?[ \t]{0,3}[:=]"
+_OF_KEYS = ("api", "access", "private", "secret", "auth", "encryption", "signing", "account", "app", "master")
+_BEHIND = "|".join(f"(?<={word}key)|(?<={word}[_-]key)" for word in _OF_KEYS)
+# What a token is for that tells where a list goes on, or which request was meant.
+_NO_SECRETS = ("next", "page", "continuation", "output", "input", "change", "request")
+_NO_SECRET = "".join(f"(?<!{word}token)(?<!{word}[_-]token)" for word in _NO_SECRETS)
+_NAMES = {
+    literal: re.compile(pattern + _TAIL)
+    for literal, pattern in (
+        ("passw", "passw(?:or)?d"),
+        ("passphrase", "passphrase"),
+        ("secret", "secret(?<!:secret)"),
+        ("token", f"token{_NO_SECRET}"),
+        ("key", f"key(?:{_BEHIND})(?:_base)?"),
+        ("_pass", "pass(?<=_pass)"),
+        ("_pwd", "pwd(?<=_pwd)"),
+    )
+}
 _PLACEHOLDER = re.compile(
-    r"[$%<{*#]|\[redacted|\.\.|---|xxx|(?:your|example|sample|dummy|fake|placeholder|change|replace|insert|todo)(?![a-z0-9])|"
+    r"[$%<{*#]|&lt;|arn:|\[redacted|\.\.|---|xxx|(?:your|example|sample|dummy|fake|placeholder|change|replace|insert|todo)(?![a-z0-9])|"
     r"changeme|(?:none|null|undefined|true|false|string|password|passwd|pass|secret|token|test|optional|required)\Z",
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_CONSTANT = re.compile("_?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Za-z_][A-Za-z0-9_]*(?:[_a-z0-9]Key|Token|Secret|Password)")
+_CAMEL = re.compile("_?[A-Za-z][a-z]+(?:[A-Z]{1,3}[a-z]+)*[0-9]{0,4}")
+_WORDS = re.compile("[a-z]+(?:_[a-z]+)+")
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_DIGITS = re.compile("[0-9]+")
+_CODE_FOLLOWS = re.compile(r"[(\[{<]|[ \t]{1,3}=")
 _NAME = re.compile(r"[a-z_.-]*(?:password|passwd|passphrase|secret|token|key)[a-z_.-]*", re.IGNORECASE)
 
 
 def mask(text: str) -> str:
     """The text with every secret that is known by its shape replaced by `[redacted: kind]`."""
-    if "PRIVATE KEY" in text:
-        text = _mask_key_blocks(text)
-    for literal, pattern, masked in _LOOKED_FOR:
-        if literal in text:
-            text = pattern.sub(masked, text)
+    text = mask_key_blocks(text)
+    text = _mask_shapes(text)
     if "://" in text and "@" in text:
         text = _URL.sub(_mask_url, text)
     folded = text.lower()
@@ -99,36 +94,107 @@ def mask(text: str) -> str:
         text = _HEADER.sub(_mask_header, text)
     if "bearer" in folded:
         text = _BEARER.sub(_mask_bearer, text)
-    if any(literal in folded for literal in _ASSIGNMENT_LITERALS):
-        text = _mask_assignments(text)
+    return _mask_assignments(text)
+
+
+def _mask_shapes(text: str) -> str:
+    words = " ".join([word for word in text.split() if len(word) >= _SHORTEST])
+    if words:
+        for literal, tries in _literals().items():
+            if literal in words:
+                for each in tries:
+                    text = each(text)
     return text
+
+
+@cache
+def _literals() -> dict[str, list[Callable[[str], str]]]:
+    """For each literal what masks the shapes that it is of."""
+    found: dict[str, list[Callable[[str], str]]] = {}
+    for kind, literals, after, widths in SHAPES:
+        for literal in literals.split():
+            found.setdefault(literal, []).append(_Shape(kind, literal, after, widths, kept=0).mask)
+    for kind, literals, after in KEPT:
+        for literal in literals.split():
+            found.setdefault(literal, []).append(_Shape(kind, literal, after, (0,), kept=len(literal)).mask)
+    return found
+
+
+class _Shape:
+    """One literal of a shape."""
+
+    def __init__(self, kind: str, literal: str, after: str, widths: tuple[int, ...], *, kept: int) -> None:
+        self._literal = literal
+        self._masked = f"[redacted: {kind}]"
+        self._pattern = BEFORE.get(literal, "") + re.escape(literal) + after  # compiled where it is needed
+        self._widths = widths
+        self._kept = kept
+
+    def mask(self, text: str) -> str:
+        kept: list[str] = []
+        pattern = _compiled(self._pattern)
+        done = 0
+        at = text.find(self._literal)
+        while at >= 0:
+            next_at = at + 1
+            for width in self._widths:
+                start = at - width
+                found = pattern.match(text, start) if start >= done and _is_start(text, start) else None
+                if found and _is_dummy(found[0]):
+                    next_at = found.end()
+                elif found:
+                    kept += text[done : start + self._kept], self._masked
+                    end = _REST.match(text, found.end())
+                    done = next_at = end.end() if end else found.end()
+                    break
+            at = text.find(self._literal, next_at)
+        return "".join(kept) + text[done:] if kept else text
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Only what is met is compiled: all of the shapes would take longer than a delivery."""
+    return re.compile(pattern)
+
+
+def _is_start(text: str, at: int) -> bool:
+    return not text[at].isalnum() or _START.match(text, at) is not None
+
+
+def _is_dummy(token: str) -> bool:
+    """Whether a token is made up to show what one looks like."""
+    return set(token[-12:]) <= set("xX0*_.-") or _DUMMY.search(token) is not None
 
 
 def _mask_assignments(text: str) -> str:
     """Tried only where a name stands: the pattern, which minds no letter case, is slow at looking for its own start."""
     folded = text.lower()
-    if len(folded) != len(text):  # letters that are two in lower case: positions do not agree
-        return _ASSIGNMENT.sub(_mask_assignment, text)
+    if len(folded) != len(text):  # letters that are two in lower case: positions would not agree
+        folded = "".join(each if len(low := each.lower()) != 1 else low for each in text)
     kept: list[str] = []
-    at = 0
-    for start in sorted(_occurrences(folded)):
-        found = _ASSIGNMENT.match(text, start) if start >= at else None
+    done = at = 0
+    for start in sorted(_named(folded)):
+        found = _VALUE.match(text, start) if start >= at else None
         if found:
-            kept += text[at:start], _mask_assignment(found)
             at = found.end()
-    return "".join(kept) + text[at:] if kept else text
+            masked = _mask_assignment(found)
+            if masked != found[0]:
+                kept += text[done:start], masked
+                done = at
+    return "".join(kept) + text[done:] if kept else text
 
 
-def _occurrences(folded: str) -> Iterator[int]:
-    for literal in _ASSIGNMENT_LITERALS:
-        at = folded.find(literal)
-        while at >= 0:
-            yield at
-            at = folded.find(literal, at + 1)
+def _named(folded: str) -> Iterator[int]:
+    for literal, pattern in _NAMES.items():
+        if literal in folded:
+            for found in pattern.finditer(folded):
+                yield found.start()
 
 
-def _mask_key_blocks(text: str) -> str:
+def mask_key_blocks(text: str) -> str:
     """Private keys, from the opening line to the closing one, or as far as what follows looks like a key."""
+    if "PRIVATE KEY" not in text:
+        return text
     kept: list[str] = []
     at = 0
     end = _END_KEY.search(text)
@@ -165,14 +231,17 @@ def _mask_assignment(match: re.Match[str]) -> str:
     """`NAME=value` and `"name": "value"` with the value masked, if it can be a secret at all."""
     group = "bare" if match["quoted"] is None else "quoted"
     value = match[group]
-    if _is_placeholder(value) or _NAME.fullmatch(value):
+    if _is_placeholder(value) or _NAME.fullmatch(value) or _WORDS.fullmatch(value):
+        return match[0]
+    if match["name"].lower() == "token" and _UUID.fullmatch(value):
         return match[0]
     for_environment = match["name"].isupper() and match["equals"] == "="
     for_people = match["name"].lower().startswith("pass")
     if for_environment:
         secret = not _is_expression(match, value) if group == "bare" else True
     elif group == "bare":
-        secret = len(value) >= 7 and _is_mixed(value) and not _is_expression(match, value)
+        code = _is_expression(match, value) or _is_name(value, for_people=for_people)
+        secret = len(value) >= 7 and _is_mixed(value) and not code
     else:
         least = 6 if for_people else 12
         secret = len(value) >= least and " " not in value and (for_people or _is_mixed(value) or len(value) >= 32)
@@ -186,13 +255,21 @@ def _masked(match: re.Match[str], group: str, kind: str) -> str:
 
 def _is_expression(match: re.Match[str], value: str) -> bool:
     """Whether an unquoted value is code: much of what follows `TOKEN=` is a call, a name, a type or a number."""
-    after = match.string[match.end() : match.end() + 1]
     return (
-        after in tuple("([{<")
-        or bool(_DOTTED.fullmatch(value))
+        _CODE_FOLLOWS.match(match.string, match.end()) is not None
+        or _DOTTED.fullmatch(value) is not None
+        or "::" in value
         or "://" in value
         or (len(value) < 6 and value.isdigit())
     )
+
+
+def _is_name(value: str, *, for_people: bool) -> bool:
+    """Whether an unquoted value is a name of code, as what people choose for a password often is too."""
+    if _CONSTANT.fullmatch(value):
+        return True
+    snake = "_" in value and value.isidentifier() and len(_DIGITS.findall(value)) < 2
+    return not for_people and (snake or _CAMEL.fullmatch(value) is not None)
 
 
 def _is_mixed(value: str) -> bool:
@@ -204,4 +281,4 @@ def _has_digit(value: str) -> bool:
 
 
 def _is_placeholder(value: str) -> bool:
-    return _PLACEHOLDER.match(value) is not None or len(set(value)) < 3
+    return _PLACEHOLDER.match(value) is not None or "EXAMPLE" in value or value.endswith("...") or len(set(value)) < 3
