@@ -65,6 +65,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benches/hook.py
 	$(BIN)/python benches/scan.py
 	$(BIN)/python benches/tree.py
+	$(BIN)/python benches/redact.py
 
 # What a model sees again after a compaction, with the real Claude Code CLI on a private network (minutes).
 bench-fidelity: $(INSTALLED)

@@ -8,13 +8,16 @@ LINE_MEAN = 5_000
 """Mean length of a record in bytes, log-normal, as in long coding conversations."""
 
 
-def write_transcript(path: Path, size: int, *, seed: int = 1, checkpoint: bool = False) -> int:
-    """Write at least `size` bytes of records, the last one a CHECKPOINT if asked for; returns the last step."""
+def write_transcript(path: Path, size: int, *, seed: int = 1, checkpoint: bool = False, filler: str = "") -> int:
+    """Write at least `size` bytes of records, the last one a CHECKPOINT if asked for; returns the last step.
+
+    `filler`: what the texts are cut from, some words where none is given.
+    """
     seeded = random.Random(seed)
     words = [
         seeded.choice(("parse", "token", "build", "汉字", "tests", "reads", "a\\nb", "x = 1;")) for _ in range(4_096)
     ]
-    filler = " ".join(words)
+    filler = filler or " ".join(words)
     step = written = 0
     with open(path, "wb") as file:
         while written < size:
