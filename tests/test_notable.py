@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rehydrate import notable
+from rehydrate.redact import MARGIN
 
 
 def test_of_a_series_the_line_that_differs_comes_first():
@@ -69,9 +70,9 @@ texts = st.text(st.sampled_from("ab1 =:.\n\t`#汉。\U0001f600\r\x0b\x1b[m"), ma
 def test_all_that_is_kept_is_verbatim_and_little(text, times):
     text *= times
     for found, most, size in (
-        (notable.file_lines(text), notable.LINES, notable.LINE_CHARS),
-        (notable.changed_lines("", text), notable.LINES, notable.LINE_CHARS),
-        (notable.sentences(text), notable.SENTENCES, notable.SENTENCE_CHARS),
+        (notable.file_lines(text), notable.LINES, notable.LINE_CHARS + MARGIN),
+        (notable.changed_lines("", text), notable.LINES, notable.LINE_CHARS + MARGIN),
+        (notable.sentences(text), notable.SENTENCES, notable.SENTENCE_CHARS + MARGIN),
     ):
         assert len(found) <= most
         assert all(each in text and 0 < len(each) <= size for each in found)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 Step = int | str
 
+KEPT_CHARS = 4_000
+"""Of a command, a detail or a title a reader keeps at most so many characters: far more than is ever shown, so that a
+secret which this cuts in half can be left out."""
 MARKER_HEAD = "[POST-COMPACT REHYDRATION v1"
 """How the first line of every part begins.  `recall` writes it and a client looks for it in its log."""
 
@@ -70,13 +73,14 @@ class ToolCall:
     path: str | None = None
     """The file it names, as logged (a `file://` URI already turned into a path); None when it names none."""
     command: str | None = None
-    """The command line it runs; None when it runs none."""
+    """The command line it runs, at most KEPT_CHARS of it; None when it runs none."""
     pending: bool = False
     """True when no result of it stands before the boundary."""
     lines: str = ""
     """The lines of the file that it is about, from 1, inclusive: `120-180`, `3-5, 40`; empty when not known."""
     detail: str = ""
-    """What it is about where it names no file and runs no command: a task, a pattern, a query."""
+    """What it is about where it names no file and runs no command: a task, a pattern, a query; at most KEPT_CHARS
+    of it."""
     noted: tuple[str, ...] = ()
     """Lines of its result, or of the text it writes, that are worth keeping (see `notable`), best first."""
     failed: bool = False
@@ -108,7 +112,7 @@ class Agent:
     name: str
     """The tool or the kind of agent, as logged."""
     detail: str = ""
-    """What it is to do."""
+    """What it is to do, at most KEPT_CHARS of it."""
     id: str = ""
     """By which the host knows it; empty when not known."""
     kind: str = "agent"

@@ -1,8 +1,9 @@
 """What of a long text is worth keeping when there is room for a few lines only.
 
-Promises: every answer is verbatim from the text (whole lines or sentences, cut at their end where too long), best
-first, never more than a few; any text is fine, and of a long one only the two ends are looked at, so that keeping the
-notes of a large log costs little time and memory.  Nothing here knows a client.
+Promises: every answer is verbatim from the text (whole lines or sentences, cut at their end where too long, after more
+than is shown: see `redact.MARGIN`), but for private keys, of which no line is kept; best first, never more than a few;
+any text is fine, and of a long one only the two ends are looked at, so that keeping the notes of a large log costs
+little time and memory.  Nothing here knows a client.
 
 A line that is like many others of its text says little, and one with a number, a value or an outcome says much.
 """
@@ -11,12 +12,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from rehydrate.redact import MARGIN, mask_key_blocks
+
 LINES = 4
 """Lines that are kept of one result or file."""
 LINE_CHARS = 200
+"""Of a line so many characters are shown."""
 SENTENCES = 3
 """Sentences that are kept of one answer."""
 SENTENCE_CHARS = 320
+"""Of a sentence so many characters are shown."""
 _END_CHARS = 10_000
 """Of each end of a text; what lies between is not looked at."""
 _COMMON = 3
@@ -100,7 +105,7 @@ def file_lines(text: str) -> tuple[str, ...]:
 
 def changed_lines(old: str, new: str) -> tuple[str, ...]:
     """Of what an edit puts in the place of something else: lines that were not there before."""
-    before = {line.strip() for line in old.splitlines()}
+    before = {line.strip() for line in mask_key_blocks(old).splitlines()}
     return _best((line for line in _ends(new).splitlines() if line.strip() not in before), _file_score)
 
 
@@ -114,7 +119,7 @@ def sentences(text: str) -> tuple[str, ...]:
         if score >= 1.5:
             scored.append((-score, place, sentence))
     scored.sort()
-    return tuple(_cut(sentence, SENTENCE_CHARS) for _, _, sentence in scored[:SENTENCES])
+    return tuple(sentence[: SENTENCE_CHARS + MARGIN] for _, _, sentence in scored[:SENTENCES])
 
 
 def is_rule(text: str) -> bool:
@@ -173,7 +178,12 @@ def _spans_at_ends(text: str) -> list[tuple[int, int]]:
 
 
 def _ends(text: str) -> str:
-    return text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
+    """The text; of a long one its ends, without the lines that this would cut: half of one may hide a secret's half."""
+    text = mask_key_blocks(text)
+    if len(text) <= 2 * _END_CHARS:
+        return text
+    start, end = text[:_END_CHARS].rpartition("\n"), text[-_END_CHARS:].partition("\n")
+    return (start[0] or start[2]) + "\n" + end[2]
 
 
 def _best(lines: Iterable[str], score: Callable[[str], float]) -> tuple[str, ...]:
@@ -190,12 +200,12 @@ def _best(lines: Iterable[str], score: Callable[[str], float]) -> tuple[str, ...
         worth = score(line[:1_000]) + (1.0 if count == 1 else -0.5 if count <= _COMMON else -3.0)
         scored.append((-(worth + (0.75 if place == last else 0.25 if place == 0 else 0.0)), place))
     scored.sort()
-    taken: dict[str, None] = {}
+    taken: dict[str, str] = {}
     for _, place in scored:
-        taken.setdefault(_cut(kept[place], LINE_CHARS))
+        taken.setdefault(kept[place][:LINE_CHARS], kept[place][: LINE_CHARS + MARGIN])
         if len(taken) == LINES:
             break
-    return tuple(taken)
+    return tuple(taken.values())
 
 
 def _shape(line: str) -> str:
@@ -234,7 +244,3 @@ def _decision_score(sentence: str) -> float:
     score += 0.75 if _DIGITS.search(sentence) else 0.0
     score += 0.75 if _NAMES.search(sentence) else 0.0
     return score - (1.5 if _FILLER.match(sentence.lstrip("#*-> ")) else 0.0) - (1.0 if sentence.endswith("?") else 0.0)
-
-
-def _cut(text: str, size: int) -> str:
-    return text if len(text) <= size else text[:size]

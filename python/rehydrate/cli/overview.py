@@ -14,15 +14,13 @@ from rehydrate.cli.choose import Chosen
 from rehydrate.cli.lineage import segments_tree
 from rehydrate.cli.reasons import WORDS, left_out, pressure_in_words, refused
 from rehydrate.cli.sessions import title_of
-from rehydrate.conversation import Boundary, Lineage
+from rehydrate.conversation import KEPT_CHARS, Boundary, Lineage
 from rehydrate.recall import Section
 from rehydrate.serve import Served
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_LOOKED_AT_CHARS = 4_000
-"""So much of a line is masked to make it a title: more than a title shows, so that secrets in it are seen whole."""
 _BAR_COLUMNS = 24
 _BARS_FROM_COLUMNS = 80
 """A narrower terminal has no room for them."""
@@ -55,7 +53,7 @@ def _title(chosen: Chosen, served: Served) -> str:
     asked = [turn for turn in served.conversation.turns if turn.role == "user" and turn.text]
     own = [turn for turn in asked if turn.segment == len(served.conversation.segments) - 1]
     text = next((turn.text for turn in own or asked if turn.text), "").strip()
-    return output.one_line(title_of(text.split("\n", 1)[0][:_LOOKED_AT_CHARS]))
+    return output.one_line(title_of(text.split("\n", 1)[0][:KEPT_CHARS]))
 
 
 def _header(chosen: Chosen, served: Served) -> Iterator[tuple[str, "RenderableType"]]:

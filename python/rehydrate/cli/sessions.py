@@ -15,6 +15,8 @@ from rehydrate.cli import options, output
 from rehydrate.cli.choose import Chosen, WorkedIn, newest_first, remembered
 from rehydrate.cli.progress import progress
 from rehydrate.clients import FOLDERS, module
+from rehydrate.conversation import KEPT_CHARS
+from rehydrate.recall.text import start_of
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -125,7 +127,7 @@ def title_of(line: str) -> str:
     """The first line of a request, or the client's own title: secrets masked before it is cut, so that no half of one
     is left.
     """
-    title = " ".join(redact.mask(line).split())
+    title = " ".join(start_of(line, redact.mask, kept=KEPT_CHARS).split())
     return title if len(title) <= TITLE_CHARS else title[: TITLE_CHARS - 3].rstrip() + "..."
 
 

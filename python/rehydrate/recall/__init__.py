@@ -6,6 +6,7 @@ conversation, same files, same settings: same characters.  No client and no tran
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rehydrate.conversation import Conversation
@@ -94,7 +95,7 @@ def build(conversation: Conversation, settings: Settings, *, access: Access) -> 
     sections = (requests, dialogue, documents, files)
     checkpoint, name = _name(conversation)
     hops = tuple(lineage_hops(conversation))
-    note = _note(conversation)
+    note = _note(conversation, clean)
     line = marker(checkpoint, name, lineage="->".join(hops))
     text = f"{line}\n{note}\n" + "".join(section.text for section in sections)
     stats = {
@@ -124,7 +125,7 @@ def _name(conversation: Conversation) -> tuple[int, str]:
     return checkpoint, digest.hexdigest()[:8]
 
 
-def _note(conversation: Conversation) -> str:
+def _note(conversation: Conversation, clean: Callable[[str], str]) -> str:
     """The note, and what a person should know about how the log was read."""
-    remarks = " ".join(one_line(remark) for remark in conversation.notes)
+    remarks = " ".join(one_line(clean(remark)) for remark in conversation.notes)
     return f"{NOTE}\n{remarks[:_REMARKS_CHARS]}" if remarks else NOTE

@@ -8,9 +8,9 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from rehydrate.conversation import Conversation, Step, ToolCall, Turn
+from rehydrate.conversation import KEPT_CHARS, Conversation, Step, ToolCall, Turn
 from rehydrate.recall.render import Item, Section, fit, heading, render_item, signposts, step_word
-from rehydrate.recall.text import Clipped, clip_ends, left_out_mark, one_line, squeezed
+from rehydrate.recall.text import Clipped, clip_ends, left_out_mark, one_line, squeezed, start_of
 from rehydrate.settings import Settings
 
 NAME = "dialogue"
@@ -186,8 +186,8 @@ def _line(group: Group, clean: Callable[[str], str]) -> str:
 def _words(call: ToolCall, clean: Callable[[str], str]) -> str:
     words = squeezed(clean(call.name), _NAME_CHARS) or "?"
     if call.path:
-        name = posixpath.basename(call.path.replace("\\", "/").rstrip("/")) or "/"
-        words += " " + squeezed(one_line(clean(name)), _NAME_CHARS)
+        name = posixpath.basename(clean(call.path).replace("\\", "/").rstrip("/")) or "/"
+        words += " " + squeezed(one_line(name), _NAME_CHARS)
     elif call.command:
-        words += f" `{squeezed(clean(call.command), _COMMAND_CHARS)}`"
+        words += f" `{squeezed(start_of(call.command, clean, kept=KEPT_CHARS), _COMMAND_CHARS)}`"
     return words + (" (no result yet)" if call.pending else "")

@@ -40,7 +40,7 @@ def documents_section(
     for each in documents[:CHECKED_MAX]:
         found = access.read(each.path) if left >= _LEAST_CHARS else access.check(each.path)
         if isinstance(found, Refused):
-            refused.append((one_line(each.path), found.reason))
+            refused.append((one_line(clean(each.path)), found.reason))
         elif found is not None:
             item = file_item(
                 each, found, seen_s=times[each.path], clean=clean, limit=settings.single_file_chars, room=left

@@ -23,10 +23,8 @@ def files_section(
     elsewhere: Collection[str],
 ) -> Section:
     """The section within `settings.files_chars`; the paths in `elsewhere` are not repeated."""
-    modified, read = (
-        [each for each in touched(conversation.touches, frozenset((kind,))) if one_line(each.path) not in elsewhere]
-        for kind in ("modified", "read")
-    )
+    found = (touched(conversation.touches, frozenset((kind,))) for kind in ("modified", "read"))
+    modified, read = ([each for each in kind if one_line(clean(each.path)) not in elsewhere] for kind in found)
     budget = settings.files_chars
     if budget <= 0:
         return Section(NAME, budget, left_out=len({each.path for each in (*modified, *read)}))
@@ -34,7 +32,7 @@ def files_section(
     shelf.add(modified)
     shelf.add(read)
     paths = {each.path for each in (*modified, *read)}
-    refused = tuple((one_line(path), reason) for path, reason in shelf.refused.items())
+    refused = tuple((one_line(clean(path)), reason) for path, reason in shelf.refused.items())
     left_out = len(paths) - len(shelf.items) - len(refused)
     return Section(NAME, budget, tuple(shelf.items.values()), left_out, refused, _title(len(shelf.items)))
 

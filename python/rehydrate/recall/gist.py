@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
 
-from rehydrate.conversation import Conversation, ToolCall, Turn
+from rehydrate.conversation import KEPT_CHARS, Conversation, ToolCall, Turn
 from rehydrate.credentials import is_secret
 from rehydrate.files import normalise
-from rehydrate.notable import is_rule, spans, telling_spans
+from rehydrate.notable import LINE_CHARS, SENTENCE_CHARS, is_rule, spans, telling_spans
 from rehydrate.recall.delivery import Measure
 from rehydrate.recall.render import Item, render_item
-from rehydrate.recall.text import clip, cut_after, cut_before, left_out_mark, one_line
+from rehydrate.recall.text import clip, cut_after, cut_before, left_out_mark, one_line, start_of
 from rehydrate.recall.touched import EVERY_KIND, touched
+from rehydrate.redact import MARGIN
 
 FOUNDING = 5
 """Requests at the beginning that come before all others but the newest."""
@@ -151,12 +152,13 @@ def open_work(conversation: Conversation, clean: Clean) -> list[Item]:
     for agent in conversation.agents:
         what = "running command" if agent.kind == "command" else "running agent"
         name = _short(clean(agent.name), 60) + (f" (id {_short(clean(agent.id), 80)})" if agent.id else "")
-        rows.append(f"{what}: {name}" + (f": {_short(clean(agent.detail), 200)}" if agent.detail else ""))
+        detail = _short(start_of(agent.detail, clean, kept=KEPT_CHARS), 200)
+        rows.append(f"{what}: {name}" + (f": {detail}" if detail else ""))
     for turn in conversation.turns[-LISTED_MAX:]:
         for call in turn.calls:
             if call.pending:
                 about = call.path or call.command or call.detail
-                words = f": {_short(clean(about), 300)}" if about else ""
+                words = f": {_short(start_of(about, clean, kept=KEPT_CHARS), 300)}" if about else ""
                 rows.append(f"no result yet: {_short(clean(call.name), 60)}{words}")
     more = len(rows) - _OPEN_ROWS
     rows = rows[-_OPEN_ROWS:] + ([f"and {more} more before these"] if more > 0 else [])
@@ -210,7 +212,8 @@ class Subjects:
             row = self._clipped(one_line(self._clean(subject.title)), _PATH_UNITS)
             row += _ways(subject.calls, self._clean) if level else ""
         else:
-            row = self._clipped(_lines_of(self._clean(subject.title), _COMMAND_CHARS[level]), _PATH_UNITS)
+            title = start_of(subject.title, self._clean, kept=KEPT_CHARS)
+            row = self._clipped(_lines_of(title, _COMMAND_CHARS[level]), _PATH_UNITS)
             row += _outcome(subject.calls) if level else ""
         used = self._measure(row)
         for line in self._noted(subject, level):
@@ -228,7 +231,7 @@ class Subjects:
             if posixpath.basename(path) in _RESTORED or is_secret(path):
                 return []
         each = [call.noted[: _LINES_EACH[level]] for call in reversed(subject.calls)]
-        lines = (_flat(self._clean(line.rstrip())) for rank in zip_longest(*each) for line in rank if line)
+        lines = (_flat(_shown(line, self._clean, LINE_CHARS)) for rank in zip_longest(*each) for line in rank if line)
         return list(dict.fromkeys(lines))[: _LINES_ALL[level]]
 
     def _clipped(self, text: str, units: int) -> str:
@@ -298,6 +301,11 @@ def _flat(text: str) -> str:
     return text.replace("\r", "\\u{d}").replace("\n", "\\u{a}")
 
 
+def _shown(text: str, clean: Clean, size: int) -> str:
+    """What is shown of a line or a sentence that was noted."""
+    return start_of(text, clean, kept=size + MARGIN)[:size].rstrip()
+
+
 def _short(text: str, size: int) -> str:
     text = _flat(text.strip())
     return text if len(text) <= size else text[: cut_before(text, size)] + "..."
@@ -326,7 +334,8 @@ class Decisions:
     def at(self, level: int) -> Iterator[Item]:
         """The best of each answer."""
         for _, number, turn in self._rows:
-            best = [_short(self._clean(each), _SENTENCE_CHARS[level]) for each in turn.noted[: _SENTENCES[level]]]
+            said = [_shown(each, self._clean, SENTENCE_CHARS) for each in turn.noted[: _SENTENCES[level]]]
+            best = [_short(each, _SENTENCE_CHARS[level]) for each in said]
             yield Item(turn.step, "row", f"after [{number}]: " + _GAP.join(best), "")
 
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
-from rehydrate.redact import mask
+from rehydrate.redact import MARGIN, mask
 
 # C0 but tab and line feed (and carriage return, see below), DEL, C1, zero-width, bidi overrides and isolates, the byte
 # order mark, tag characters, lone surrogates.  The joiners of real scripts and emoji are kept.
@@ -28,6 +28,14 @@ def cleaner(*, redact: bool) -> Callable[[str], str]:
     It remembers: a request stands in two sections.
     """
     return cache(lambda text: visible(mask(text))) if redact else cache(visible)
+
+
+def start_of(text: str, clean: Callable[[str], str], *, kept: int) -> str:
+    """A text of which a reader kept at most `kept` characters, cleaned, and without the half of a secret that this may
+    have left at its end.
+    """
+    cleaned = clean(text)
+    return cleaned if len(text) < kept else cleaned[: max(0, len(cleaned) - MARGIN)]
 
 
 def visible(text: str) -> str:

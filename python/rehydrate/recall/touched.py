@@ -66,13 +66,12 @@ def file_item(
 ) -> Item | None:
     """The file as an item within `room` characters, its content within `limit`; None where nothing of it fits."""
     path = one_line(clean(each.path))
-    shown = one_line(each.path)
     changed = seen_s is not None and read.modified_s > seen_s + _CLOCK_S
     since = ", changed on disk since then" if changed else ""
     label = f"{path} ({each.latest.kind} at step {step_word(each.latest.step)}{since}):"
 
     def make(clipped: Clipped) -> Item:
-        return Item(each.latest.step, each.latest.kind, clipped[0], label, path=shown, left_out_chars=clipped[1])
+        return Item(each.latest.step, each.latest.kind, clipped[0], label, path=path, left_out_chars=clipped[1])
 
     def mark(count: int) -> str:
         return f"\n[... {count} characters left out, they are in {path} ...]\n"

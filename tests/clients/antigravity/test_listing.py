@@ -5,6 +5,7 @@ import os
 import pytest
 
 from rehydrate.clients.antigravity import layout, listing
+from rehydrate.conversation import KEPT_CHARS
 
 from .making import checkpoint, line, message, model, record, row, talk, user
 
@@ -57,7 +58,7 @@ def test_without_a_request_there_is_no_line(home):
 
 def test_a_long_line_is_kept_in_part(home):
     home.write("c1", [user(0, "x" * 100_000)])
-    assert summarized(home).asked == "x" * listing.LINE_CHARS
+    assert summarized(home).asked == "x" * KEPT_CHARS
 
 
 def test_a_transcript_that_is_gone_is_an_error_of_the_system(home):

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from rehydrate.clients.claude_code import layout, listing
+from rehydrate.conversation import KEPT_CHARS
 from tests.helpers import DATA
 
 from .making import Home, Talk, session_id
@@ -109,7 +110,7 @@ class TestTitle:
         assert summarized(home, made).asked == "ours"
 
     def test_a_long_one_is_kept_in_part(self, home):
-        assert summarized(home, talk("x" * 100_000)).asked == "x" * listing.LINE_CHARS
+        assert summarized(home, talk("x" * 100_000)).asked == "x" * KEPT_CHARS
 
     def test_there_may_be_none(self, home):
         made = Talk(ONE)

@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rehydrate import scan
+from rehydrate.conversation import KEPT_CHARS
 
 from . import layout, transcript
-
-LINE_CHARS = 4_000
-"""So much of the first line of a request is kept: more than any list shows, so that secrets in it are seen whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class Summary:
     boundaries: int
     """Those that count as compactions."""
     asked: str | None
-    """The first line of the first request (at most LINE_CHARS of it); None when the file holds no request."""
+    """The first line of the first request (at most KEPT_CHARS of it); None when the file holds no request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +88,5 @@ def _asked(path: str) -> str | None:
     for record in scan.iter_steps(path, types={"USER_INPUT"}):
         request = transcript.request_in(record)
         if request:
-            return request.split("\n", 1)[0].rstrip()[:LINE_CHARS]
+            return request.split("\n", 1)[0].rstrip()[:KEPT_CHARS]
     return None

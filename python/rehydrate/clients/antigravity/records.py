@@ -11,14 +11,12 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
-from rehydrate.conversation import ToolCall
+from rehydrate.conversation import KEPT_CHARS, ToolCall
 
 READ_TOOLS = frozenset({"read_file", "view_file"})
 WRITE_TOOLS = frozenset(
     {"edit_file", "write_file", "replace_file_content", "multi_replace_file_content", "write_to_file"}
 )
-COMMAND_CHARS = 4_000
-"""How much of a command line is kept; a rehydration names its beginning."""
 PATH_CHARS = 32_767
 """Longer is no path anywhere."""
 
@@ -179,7 +177,7 @@ def _call(name: str, arguments: dict[str, Any]) -> Call:
     known = [texts[key] for key in _PATH_KEYS.get(kind, ()) if texts.get(key, "").strip()]
     paths = [_path(known[0])] if known else [_path(v) for k, v in texts.items() if _names_path(k, v)]
     whole = tuple(dict.fromkeys(path for path in paths if path))
-    command = texts.get("CommandLine", "")[:COMMAND_CHARS] if name == "run_command" else ""
+    command = texts.get("CommandLine", "")[:KEPT_CHARS] if name == "run_command" else ""
     return Call(ToolCall(name, whole[0] if whole else None, command or None), kind, whole)
 
 

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rehydrate import notable
-from rehydrate.conversation import ToolCall
+from rehydrate.conversation import KEPT_CHARS, ToolCall
 from rehydrate.entries import messages
 from rehydrate.entries.log import Record, member, text_member
 
 READ_TOOLS = frozenset({"Read", "NotebookRead"})
 WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
-COMMAND_CHARS = 4_000
-"""How much of a command line is kept."""
-DETAIL_CHARS = 400
 PATH_CHARS = 32_767
 """Longer is no path anywhere."""
 _DETAILS = ("description", "prompt", "pattern", "query", "url", "subject", "skill", "message")
@@ -44,7 +41,7 @@ def tool_call(call: messages.Call, outcome: Outcome | None, *, note: bool) -> To
     return ToolCall(
         call.name,
         path,
-        command[:COMMAND_CHARS] or None,
+        command[:KEPT_CHARS] or None,
         outcome is None,
         lines_of(call, outcome) if path else "",
         detail,
@@ -106,7 +103,7 @@ def _noted(call: messages.Call, outcome: Outcome | None) -> tuple[str, ...]:
 
 
 def _detail(given: Mapping[str, Any]) -> str:
-    return next((text.strip()[:DETAIL_CHARS] for name in _DETAILS if (text := text_member(given, name)).strip()), "")
+    return next((text.strip()[:KEPT_CHARS] for name in _DETAILS if (text := text_member(given, name)).strip()), "")
 
 
 def _number(value: object) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rehydrate import notable
-from rehydrate.conversation import Agent, FileTouch, ToolCall, Turn
+from rehydrate.conversation import KEPT_CHARS, Agent, FileTouch, ToolCall, Turn
 from rehydrate.entries import messages
 from rehydrate.entries.log import Record, member, text_member
 from rehydrate.entries.scope import Scope, boundary_of
@@ -214,8 +214,8 @@ def _started(call: messages.Call, outcome: Outcome) -> Agent | None:
     name = text_member(told, "agentId")
     if name and (told.get("isAsync") is True or told.get("status") == "async_launched"):
         kind = text_member(given, "subagent_type") or call.name
-        return Agent(kind, text_member(told, "description") or text_member(given, "description"), name)
+        return Agent(kind, (text_member(told, "description") or text_member(given, "description"))[:KEPT_CHARS], name)
     name = text_member(told, "backgroundTaskId")
     if name:
-        return Agent(call.name, text_member(given, "command")[: calls.COMMAND_CHARS], name, "command")
+        return Agent(call.name, text_member(given, "command")[:KEPT_CHARS], name, "command")
     return None

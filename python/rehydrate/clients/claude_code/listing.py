@@ -7,14 +7,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from rehydrate.conversation import KEPT_CHARS
 from rehydrate.entries import metadata
 from rehydrate.entries.log import Log
 from rehydrate.entries.scope import Scope, boundaries
 
 from . import layout
-
-LINE_CHARS = 4_000
-"""So much of the first line of a title is kept: more than any list shows, so that secrets in it are seen whole."""
 
 _SAID = frozenset({"user", "assistant", "system", "attachment", "progress"})
 
@@ -30,7 +28,7 @@ class Summary:
     boundaries: int
     """Its compactions."""
     asked: str | None
-    """The first line of its title (at most LINE_CHARS of it); None when there is none, and no request either."""
+    """The first line of its title (at most KEPT_CHARS of it); None when there is none, and no request either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def count(environ: Mapping[str, str]) -> Census:
 def _titled(place: layout.Place, scope: Scope) -> str | None:
     named = None if "custom-title" in metadata.metadata(scope) else layout.title_beside(place)
     text = (named or metadata.title(scope, _requests(scope))).strip()
-    return text.split("\n", 1)[0].rstrip()[:LINE_CHARS] or None
+    return text.split("\n", 1)[0].rstrip()[:KEPT_CHARS] or None
 
 
 def _requests(scope: Scope) -> Iterator[int]:
