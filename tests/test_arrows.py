@@ -17,9 +17,9 @@ ROOMS = {
     "__main__": {"cli"},
     "cli": {
         *("", "clients", "conversation", "hook", "paths", "recall", "redact"),
-        *("registration", "scan", "serve", "settings", "state"),
+        *("registration", "scan", "serve", "settings", "state", "unseen"),
     },
-    "clients": {"conversation", "entries", "notable", "paths", "scan"},
+    "clients": {"conversation", "entries", "notable", "paths", "scan", "unseen"},
     "conversation": set(),
     "entries": {"paths", "scan"},
     "files": {"_native"},
@@ -27,13 +27,14 @@ ROOMS = {
     "gate": {"scan"},
     "notable": {"redact"},
     "paths": set(),
-    "recall": {"conversation", "files", "notable", "redact", "settings"},
+    "recall": {"conversation", "files", "notable", "redact", "settings", "unseen"},
     "redact": set(),
     "registration": {"clients", "conversation", "paths", "settings", "state"},
     "scan": {"_native"},
     "serve": {"clients", "conversation", "files", "recall", "settings", "state"},
     "settings": {"clients", "paths"},  # of `clients` only the names
     "state": {"paths"},
+    "unseen": set(),
 }
 """Room -> the other rooms it may import from."""
 

@@ -189,7 +189,10 @@ class TestText:
     def test_signs_that_show_nothing_are_shown(self):
         for sign in "\xad\u061c\u180e\u2800\u3164\ufe0f\U000e0101":
             shown = output.visible(f"a{sign}b") != f"a{sign}b"
-            assert shown is (sign not in "\u2800\ufe0f")  # these are seen, or belong to what stands before them
+            assert shown is (sign != "\u2800")  # this one is as wide as it looks
+        for whole in ("\u2764\ufe0f", "1\ufe0f\u20e3", "\u845b\ufe00"):
+            assert output.visible(whole) == whole
+        assert output.visible("\u2764\ufe0f\ufe01") == "\u2764\ufe0f\\ufe01"
 
     def test_in_a_pipe_a_line_is_never_wrapped(self, capsys):
         output.emit("x " * 5_000 + "y")

@@ -4,6 +4,7 @@ Exit status: 0 done, 1 not found, refused or failed, 2 wrong usage.  An error is
 traceback is shown with `--debug` only.  When the reader of our output goes away, we stop without a word.
 """
 
+import io
 import os
 import sys
 import traceback
@@ -127,8 +128,10 @@ def _run() -> int:
         output.flush()
         return status if isinstance(status, int) else 0
     except click.ClickException as error:
+        told = io.StringIO()
+        error.show(told)
         with suppress(OSError):
-            error.show()
+            click.echo(output.visible(told.getvalue()), nl=False, err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130
@@ -138,7 +141,7 @@ def _run() -> int:
     except Exception as error:
         with suppress(OSError):
             if asked.debug:
-                traceback.print_exc()
+                click.echo(output.visible(traceback.format_exc()), nl=False, err=True)
             else:
                 click.echo(f"Error: {output.homely(_sentence(error), os.environ)}", err=True)
         return 1

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rehydrate import unseen
 from rehydrate.paths import home_folder
 
 if TYPE_CHECKING:
@@ -31,13 +32,6 @@ _COLUMNS_MIN, _COLUMNS_MAX = 20, 1_000
 """A terminal that says it is narrower, or wider, is not believed."""
 _NARROW_COLUMNS = 60
 
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-    # Joiners belong to the letters of many scripts and to emoji; elsewhere they only hide.
-    "|(?<![^\x00-\u02ff\u2000-\u206f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\u02ff\u2000-\u206f])"
-)
-"""What a terminal obeys, hides or lets reorder what stands beside it."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -73,7 +67,11 @@ def is_narrow() -> bool:
 
 def visible(text: str) -> str:
     """The text with what a terminal would obey, hide or reorder written as an escape; tabs and line ends stay."""
-    return _UNSEEN.sub(lambda found: found.group().encode("unicode_escape", "surrogatepass").decode(), text)
+    return unseen.spell(text, _escaped).replace("\r", "\\r")
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape", "surrogatepass").decode()
 
 
 def one_line(text: str) -> str:
@@ -104,8 +102,13 @@ def homely(text: str, environ: Mapping[str, str]) -> str:
 
 
 def print_json(document: object) -> None:
-    """One document.  ASCII only, so that the bytes do not depend on the locale."""
-    click.echo(json.dumps(document, indent=2))
+    """One document."""
+    click.echo(as_json(document, indent=2))
+
+
+def as_json(document: object, *, indent: int | None = None) -> str:
+    """ASCII only, so that the bytes do not depend on the locale; what a terminal would obey is written as an escape."""
+    return json.dumps(document, indent=indent).replace("\x7f", "\\u007f")
 
 
 def print_text(text: str) -> None:

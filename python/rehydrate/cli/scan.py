@@ -175,7 +175,7 @@ def _followed(records: Iterable[Any], advance: Callable[[int], None]) -> Iterato
 
 def _as_json(records: Any) -> Iterator[str]:
     for each in records:
-        yield json.dumps({"step": each.index, "type": each.type, "offset": each.offset, "length": each.length})
+        yield output.as_json({"step": each.index, "type": each.type, "offset": each.offset, "length": each.length})
 
 
 def _as_text(records: Any) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _tell_tail(tail: Any, *, as_json: bool, begun_at: tuple[int, int, str] | Non
     boundaries = [{"step": each.step, "offset": each.offset, "length": each.length} for each in tail.boundaries]
     if as_json:
         told = {"cursor": tail.cursor, "boundaries": boundaries, "last_step": tail.last_step, "lines": tail.lines}
-        click.echo(json.dumps({**told, "damaged": tail.damaged, "restarted": tail.restarted}))
+        click.echo(output.as_json({**told, "damaged": tail.damaged, "restarted": tail.restarted}))
         return
     cursor = json.dumps(tail.cursor, separators=(",", ":"))
     last = tail.last_step if isinstance(tail.last_step, int) else tail.last_step and output.one_line(tail.last_step)

@@ -173,7 +173,7 @@ class TestFiles:
 
     def test_the_whole_is_named_on_one_line(self, home):
         place = layout.place_of(home.write(talk()))
-        assert contract.whereabouts(place, "/a\nb/1-0badcafe.md", chars=900).endswith(" /a\\nb/1-0badcafe.md")
+        assert contract.whereabouts(place, "/a\nb/1-0badcafe.md", chars=900).endswith(" /a\\u{a}b/1-0badcafe.md")
         assert "more than one page" in contract.whereabouts(place, "/a.md", chars=90_000)
 
     def test_without_a_file_the_log_is_named(self, home):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rehydrate import scan
+from rehydrate import scan, unseen
 from rehydrate.conversation import MARKER_HEAD
 
 from . import layout
@@ -135,7 +135,8 @@ def _is_filled(path: str) -> bool:
 
 def _shown(path: str) -> str:
     """On one line, whatever its letters."""
-    return path.replace("\r", "\\r").replace("\n", "\\n")
+    shown = unseen.spell(path, unseen.braced)
+    return shown.replace("\r", unseen.braced("\r")).replace("\n", unseen.braced("\n"))
 
 
 def _text(value: object) -> str | None:
