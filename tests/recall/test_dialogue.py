@@ -118,7 +118,7 @@ def test_a_secret_in_a_command_is_masked_before_it_is_cut() -> None:
 def test_windows_paths_and_odd_names_stay_on_one_line() -> None:
     calls = [ToolCall("view\nfile", path="C:\\work\\a\nb.py"), ToolCall("", path="/")]
     tools = dialogue([called(1, *calls), said(2, "ok")]).items[0].tools
-    assert tools == ("view file a\\u{a}b.py, ? /",)
+    assert tools == ("`view file` a\\u{a}b.py, ? /",)
 
 
 def test_an_entry_over_six_thousand_keeps_its_ends() -> None:

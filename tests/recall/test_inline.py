@@ -148,7 +148,7 @@ def test_commands_are_listed_once_latest_first_with_lines_of_their_results() -> 
     turns = [user(0, "go"), called(1, ran("make test", "7 failed")), called(2, ran("ls")),
              called(3, ran("make test", "9 passed", failed=True))]  # fmt: skip
     found = values(conversation(turns))[0]
-    assert "- $ make test (2x, 1 failed)\n  | 9 passed\n  | 7 failed\n- $ ls\n" in found
+    assert "- (2x, 1 failed) $ make test\n  | 9 passed\n  | 7 failed\n- $ ls\n" in found
 
 
 def test_a_command_of_several_lines_and_a_tab_in_a_line_are_kept() -> None:

@@ -15,6 +15,8 @@ LIMIT_MIN = 1_000
 """The smallest part: less could not hold its marker line and still carry text."""
 _PIECE_SPACE = ", piece 99999/99999:"
 
+_GOES_ON = "- ... "
+
 Measure = Callable[[str], int]
 
 
@@ -103,12 +105,14 @@ def split(item: Item, *, room: int, measure: Measure) -> Iterator[str]:
     for text, write in ((before, _plain), (item.text, write_text), (after, _plain)):
         at = 0
         while at < len(text):
-            reach = _reach(text, at, write, room=space - measure(bodies[-1]), measure=measure)
+            # What goes on in the middle of one of our lines may not begin a line.
+            lead = _GOES_ON if write is _plain and at and text[at - 1] != "\n" else ""
+            reach = _reach(text, at, write, room=space - measure(bodies[-1] + lead), measure=measure)
             end = cut_before(text, reach, floor=at)
             if end == at and not bodies[-1]:
                 end = reach  # a grapheme longer than a part is cut all the same, between code points
             if end > at:
-                bodies[-1] += write(text[at:end])
+                bodies[-1] += lead + write(text[at:end])
             elif not bodies[-1]:
                 raise ValueError("the limit leaves no room for text")
             if end < len(text):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from rehydrate.conversation import KEPT_CHARS, Conversation, Step, ToolCall, Turn
 from rehydrate.recall.render import Item, Section, fit, heading, render_item, signposts, step_word
-from rehydrate.recall.text import Clipped, clip_ends, left_out_mark, one_line, squeezed, start_of
+from rehydrate.recall.text import Clipped, clip_ends, code, left_out_mark, named, one_line, squeezed, start_of
 from rehydrate.settings import Settings
 
 NAME = "dialogue"
@@ -184,10 +184,10 @@ def _line(group: Group, clean: Callable[[str], str]) -> str:
 
 
 def _words(call: ToolCall, clean: Callable[[str], str]) -> str:
-    words = squeezed(clean(call.name), _NAME_CHARS) or "?"
+    words = named(squeezed(clean(call.name), _NAME_CHARS))
     if call.path:
         name = posixpath.basename(clean(call.path).replace("\\", "/").rstrip("/")) or "/"
-        words += " " + squeezed(one_line(name), _NAME_CHARS)
-    elif call.command:
-        words += f" `{squeezed(start_of(call.command, clean, kept=KEPT_CHARS), _COMMAND_CHARS)}`"
+        words += " " + named(squeezed(one_line(name), _NAME_CHARS))
+    elif call.command and (command := squeezed(start_of(call.command, clean, kept=KEPT_CHARS), _COMMAND_CHARS)):
+        words += " " + code(command)
     return words + (" (no result yet)" if call.pending else "")

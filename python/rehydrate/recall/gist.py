@@ -5,7 +5,6 @@ text is marked; the most important item of a list comes first, and a level only 
 """
 
 import posixpath
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +16,7 @@ from rehydrate.files import normalise
 from rehydrate.notable import LINE_CHARS, SENTENCE_CHARS, is_rule, spans, telling_spans
 from rehydrate.recall.delivery import Measure
 from rehydrate.recall.render import Item, render_item
-from rehydrate.recall.text import clip, cut_after, cut_before, left_out_mark, one_line, start_of
+from rehydrate.recall.text import clip, cut_after, cut_before, left_out_mark, named, one_line, start_of, without_ticks
 from rehydrate.recall.touched import EVERY_KIND, touched
 from rehydrate.redact import MARGIN
 
@@ -29,6 +28,7 @@ REQUEST_UNITS = (120, 160, 200, 250, 320, 400, 500, 700, 1_000, 1_500, 2_500, 5_
 _ROW_CHARS = 300
 """A request of one line up to this length is a line of a list."""
 _COMMAND_CHARS = (120, 240, 240, 400, 800, 800)
+_COMMAND_LINES = 60
 _LINES_EACH = (0, 1, 1, 2, 3, 4)
 """Lines of each call's result."""
 _LINES_ALL = (0, 4, 12, 20, 40, 80)
@@ -40,6 +40,8 @@ _PATH_UNITS = 2_000
 _SENTENCES = (1, 1, 2, 3)
 _SENTENCE_CHARS = (160, 320, 320, 320)
 _OPEN_ROWS = 16
+_NAME_CHARS = 60
+"""Of a tool or an agent."""
 _ORDER_CHARS = 240
 """Of a sentence that orders something at least so much is kept, where the request is."""
 _FULL_CHARS = 600
@@ -48,14 +50,8 @@ _GAP = " [...] "
 """What stands for words left out of a request or an answer."""
 _RESTORED = frozenset(("CLAUDE.md", "CLAUDE.local.md", "SKILL.md"))
 """Files whose content a host gives back by itself."""
-_TAG = re.compile(r"<(?=/?system[-_]?reminder)", re.IGNORECASE)
 
 Clean = Callable[[str], str]
-
-
-def tamed(clean: Clean) -> Clean:
-    """As `clean`, and nothing in it opens or closes the frame that a host puts around our text."""
-    return lambda text: _TAG.sub("\\\\u{3c}", clean(text))
 
 
 class Requests:
@@ -151,7 +147,7 @@ def open_work(conversation: Conversation, clean: Clean) -> list[Item]:
     rows = []
     for agent in conversation.agents:
         what = "running command" if agent.kind == "command" else "running agent"
-        name = _short(clean(agent.name), 60) + (f" (id {_short(clean(agent.id), 80)})" if agent.id else "")
+        name = _name(clean(agent.name), _NAME_CHARS) + (f" (id {_name(clean(agent.id), 80)})" if agent.id else "")
         detail = _short(start_of(agent.detail, clean, kept=KEPT_CHARS), 200)
         rows.append(f"{what}: {name}" + (f": {detail}" if detail else ""))
     for turn in conversation.turns[-LISTED_MAX:]:
@@ -159,7 +155,7 @@ def open_work(conversation: Conversation, clean: Clean) -> list[Item]:
             if call.pending:
                 about = call.path or call.command or call.detail
                 words = f": {_short(start_of(about, clean, kept=KEPT_CHARS), 300)}" if about else ""
-                rows.append(f"no result yet: {_short(clean(call.name), 60)}{words}")
+                rows.append(f"no result yet: {_name(clean(call.name), _NAME_CHARS)}{words}")
     more = len(rows) - _OPEN_ROWS
     rows = rows[-_OPEN_ROWS:] + ([f"and {more} more before these"] if more > 0 else [])
     return [Item("", "row", row, "") for row in rows]
@@ -198,23 +194,24 @@ class Subjects:
             folder, slash, name = one_line(self._clean(subject.title)).rpartition("/")
             folders.setdefault(folder + slash, []).append(name)
         for folder, names in folders.items():
-            row = f"{self._clipped(folder, _PATH_UNITS)} "
+            where = named(self._clipped(folder, _PATH_UNITS)) if folder else "./"
+            row = f"{where} "
             for name in names:
-                name = self._clipped(name, 300)
+                name = named(self._clipped(name, 300))
                 if self._measure(row) + self._measure(name) > _FOLDER_UNITS + _PATH_UNITS:
                     yield Item("", "row", row.rstrip(", "), "")
-                    row = f"{self._clipped(folder, _PATH_UNITS)} "
+                    row = f"{where} "
                 row += f"{name}, "
             yield Item("", "row", row.rstrip(", "), "")
 
     def _item(self, subject: Subject, level: int) -> Item:
         if subject.path is not None:
-            row = self._clipped(one_line(self._clean(subject.title)), _PATH_UNITS)
+            row = named(self._clipped(one_line(self._clean(subject.title)), _PATH_UNITS))
             row += _ways(subject.calls, self._clean) if level else ""
         else:
             title = start_of(subject.title, self._clean, kept=KEPT_CHARS)
-            row = self._clipped(_lines_of(title, _COMMAND_CHARS[level]), _PATH_UNITS)
-            row += _outcome(subject.calls) if level else ""
+            row = _outcome(subject.calls) if level else ""
+            row += _lines_of(title, _COMMAND_CHARS[level])
         used = self._measure(row)
         for line in self._noted(subject, level):
             written = f"\n  | {line}"
@@ -257,7 +254,8 @@ def commands_of(conversation: Conversation) -> list[Subject]:
     for call in _calls(conversation):
         if call.path or (not call.command and not call.noted and not call.detail):
             continue
-        title = f"$ {call.command}" if call.command else f"{call.name}: {call.detail}" if call.detail else call.name
+        name = _name(call.name, _NAME_CHARS)
+        title = f"$ {call.command}" if call.command else f"{name}: {call.detail}" if call.detail else name
         subject = found.pop(title, None) or Subject(title, None)
         subject.calls.append(call)
         found[title] = subject  # now the latest
@@ -273,7 +271,7 @@ def _ways(calls: Sequence[ToolCall], clean: Clean) -> str:
     """How often each tool had the file, and which lines: ` (Edit 3x, lines 12-40; Read, lines 1-80)`."""
     ways: dict[str, list[str]] = {}
     for call in calls:
-        ways.setdefault(one_line(clean(call.name))[:40], []).append(call.lines)
+        ways.setdefault(_name(clean(call.name), _NAME_CHARS), []).append(call.lines)
     words = []
     for name, ranges in ways.items():
         times = f" {len(ranges)}x" if len(ranges) > 1 else ""
@@ -285,15 +283,17 @@ def _ways(calls: Sequence[ToolCall], clean: Clean) -> str:
 def _outcome(calls: Sequence[ToolCall]) -> str:
     failed = sum(call.failed for call in calls)
     if len(calls) == 1:
-        return " (failed)" if failed else ""
-    return f" ({len(calls)}x" + (f", {failed} failed)" if failed else ")")
+        return "(failed) " if failed else ""
+    return f"({len(calls)}x" + (f", {failed} failed) " if failed else ") ")
 
 
 def _lines_of(text: str, size: int) -> str:
-    """A command on lines of its own, all but the first marked; what is over `size` is left out."""
+    """A command on lines of its own, all but the first marked; what is over `size`, or too many lines, is left out."""
     text = text.strip()
-    kept = text if len(text) <= size else text[: cut_before(text, size)] + " [...]"
-    return kept.replace("\n", "\n  > ")
+    kept = text if len(text) <= size else text[: cut_before(text, size)]
+    lines = kept.split("\n")
+    more = " [...]" if len(kept) < len(text) or len(lines) > _COMMAND_LINES else ""
+    return "\n  > ".join(lines[:_COMMAND_LINES]) + more
 
 
 def _flat(text: str) -> str:
@@ -304,6 +304,10 @@ def _flat(text: str) -> str:
 def _shown(text: str, clean: Clean, size: int) -> str:
     """What is shown of a line or a sentence that was noted."""
     return start_of(text, clean, kept=size + MARGIN)[:size].rstrip()
+
+
+def _name(text: str, size: int) -> str:
+    return named(_short(without_ticks(one_line(text)), size))
 
 
 def _short(text: str, size: int) -> str:

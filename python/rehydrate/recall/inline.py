@@ -23,7 +23,6 @@ from rehydrate.recall.gist import (
     files_of,
     last_said,
     open_work,
-    tamed,
 )
 from rehydrate.recall.render import Item, heading, join_hops, marker, render_item
 from rehydrate.recall.text import one_line
@@ -196,7 +195,7 @@ def write_values(
     notes = [f"{_NOTE}\n{named}", *[f"{_SHORT_NOTE}\n{named}"] * (count - 1)]
     widest = marker(*mark, part=f"{count}/{count}", lineage=lineage)
     shelf = _Shelf([VALUE_UNITS - _measure(f"{widest}\n{note}") for note in notes])
-    _fill(shelf, conversation, tamed(clean))
+    _fill(shelf, conversation, clean)
     bodies = list(shelf.bodies())
     parts = [f"{number}/{len(bodies)}" if len(bodies) > 1 else "" for number in range(1, len(bodies) + 1)]
     return [

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rehydrate.conversation import Conversation, Step
-from rehydrate.recall.text import Clipped, clip, fence, one_line
+from rehydrate.recall.text import Clipped, clip, fence, id_word
 
 NOTE = (
     "What follows is verbatim from the log of this conversation and from disk. Where the summary disagrees with it, "
@@ -174,15 +174,10 @@ def signposts(conversation: Conversation, places: Iterable[tuple[int, Step]]) ->
         parent, child = conversation.segments[index - 1].session, conversation.segments[index].session
         least = conversation.segments[index].min_step
         step = firsts[index] if least is None else least
-        before, after = short(parent), short(child)
+        before, after = id_word(parent), id_word(child)
         text = f"--- fork: up to here from {before}; what follows, from step {step_word(step)} on, from {after} ---"
         posts[index] = Item(step, "fork", text, "", fork=(parent, child))
     return posts
-
-
-def short(session: str) -> str:
-    """The first eight characters of an id, as the marker has them."""
-    return one_line(session[:8])
 
 
 def marker(checkpoint: int, name: str, *, part: str = "", lineage: str = "") -> str:
@@ -210,13 +205,13 @@ def lineage_hops(conversation: Conversation) -> list[str]:
                 own = [turn.step for turn in conversation.turns if turn.segment == len(segments) - 1]
                 span = (segment.min_step, own[-1]) if own else (None, None)
         first, last = ("?" if step is None else step_word(step) for step in span)
-        hops.append(f"{short(segment.session)}({first}..{last})")
+        hops.append(f"{id_word(segment.session)}({first}..{last})")
     return hops
 
 
 def step_word(step: Step) -> str:
     """A step in our own lines: the number, or the first eight characters of the id."""
-    return str(step) if isinstance(step, int) else short(step)
+    return str(step) if isinstance(step, int) else id_word(step)
 
 
 def join_hops(hops: Sequence[str], *, room: int, measure: Callable[[str], int]) -> str:

@@ -1,7 +1,8 @@
 """Words from a log made fit to be quoted: masked, visible, and cut only where a cut does no harm.
 
-Promises: what comes out can be encoded; it holds no character that hides or reorders what stands beside it; a cut never
-falls inside a code point or grapheme, as far as a grapheme can be told by single characters.
+Promises: what comes out can be encoded; it holds no character that hides or reorders what stands beside it, no tag of a
+host's frame and no marker of ours; names among our own words end where they end; a cut never falls inside a code point
+or grapheme, as far as a grapheme can be told by single characters.
 """
 
 import re
@@ -9,15 +10,26 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
+from rehydrate import unseen
+from rehydrate.conversation import MARKER_HEAD
 from rehydrate.redact import MARGIN, mask
 
-# C0 but tab and line feed (and carriage return, see below), DEL, C1, zero-width, bidi overrides and isolates, the byte
-# order mark, tag characters, lone surrogates.  The joiners of real scripts and emoji are kept.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2060\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+# What hosts put around what they tell a model, and what models have between turns: of such a tag the `<` is spelt out.
+_FRAME = re.compile(
+    r"<(?=\||/?\w{1,40}[-_:])"  # few tags have such a name: most of a page are passed over here
+    r"(?=\|\w{1,40}\|>|/?(?:antml:)?(?:"
+    r"(?:additional_metadata|context_summary|ephemeral[-_]message|(?:start|end)_of_turn|persisted-output)|"
+    r"system[-_](?:reminder|message|prompt)|session-start-hook|task-notification|"
+    r"user[-_](?:information|memory_input|prompt-submit-hook|request|rules|settings_change)|"
+    r"command-(?:args|contents|message|name)|local-command-(?:caveat|stderr|stdout)|bash-(?:input|stderr|stdout)|"
+    r"function_(?:calls?|results?)|tool_(?:calls?|response|results?|use_error))(?![\w-]))",
+    re.IGNORECASE,
 )
-_LONE_RETURN = re.compile("\r(?!\n)")
+_MARKER = MARKER_HEAD[: MARKER_HEAD.rindex(" ")]
 _BACKTICKS = re.compile("`{3,}")
+_TICKS = re.compile("`+")
+_NO_ID = re.compile(r"[^\w-]")
+_BARE = re.compile(r"[\w./~@\\][^\s`,;()]*(?<!:)")
 _JOINER = "\u200d"
 _EXTENDING = frozenset(("\u200c", _JOINER, *(chr(tone) for tone in range(0x1F3FB, 0x1F400))))
 
@@ -39,17 +51,13 @@ def start_of(text: str, clean: Callable[[str], str], *, kept: int) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with characters that hide or reorder written as `\\u{202e}`, and lone surrogates as U+FFFD."""
-    if _HIDDEN.search(text):
-        text = _HIDDEN.sub(_spelt, text)
-    if "\r" in text:
-        text = _LONE_RETURN.sub(_spelt, text)
-    return text
-
-
-def _spelt(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"\\u{{{code:x}}}"
+    """The text with nothing in it that hides, moves or reorders, nothing that is a tag of a host's frame, and not our
+    marker: of these a character is written as `\\u{202e}` (lone surrogates as U+FFFD).
+    """
+    text = unseen.spell(text, unseen.braced)
+    if "<" in text:
+        text = _FRAME.sub(lambda found: unseen.braced(found[0]), text)
+    return text.replace(_MARKER, unseen.braced("[") + _MARKER[1:]) if _MARKER in text else text
 
 
 def one_line(text: str) -> str:
@@ -58,9 +66,33 @@ def one_line(text: str) -> str:
     return text.replace("\r", "\\u{d}").replace("\n", "\\u{a}").replace("\t", "\\u{9}")
 
 
+def id_word(text: str) -> str:
+    """The first eight characters of an id, in which nothing means anything to the line that it stands in."""
+    return unseen.spell(_NO_ID.sub(lambda found: unseen.braced(found[0]), text[:8]), unseen.braced)
+
+
+def named(name: str) -> str:
+    """A name among our own words, on one line: as it is where it can be told from these, else in backticks, those in it
+    spelt out; `?` for none.
+    """
+    return "?" if not name else name if _BARE.fullmatch(name) else f"`{without_ticks(name)}`"
+
+
+def without_ticks(name: str) -> str:
+    """The name with its backticks spelt out."""
+    return name.replace("`", unseen.braced("`"))
+
+
+def code(text: str) -> str:
+    """Text on one line in backticks that it cannot close."""
+    bar = "`" * (max(map(len, _TICKS.findall(text)), default=0) + 1)
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{bar}{space}{text}{space}{bar}"
+
+
 def squeezed(text: str, size: int) -> str:
     """The first `size` characters, on one line, runs of white space as one space; `...` says that there was more."""
-    text = " ".join(text[: size * 8].split())
+    text = visible(" ".join(text[: size * 8].split()))  # what was apart may mean something now
     return text if len(text) <= size else text[: cut_before(text, size)] + "..."
 
 
