@@ -40,6 +40,8 @@ _NUMBERED = re.compile(r"\{\{\s*CHECKPOINT\s*([0-9]+)\s*\}\}")
 _RESUMING = "resuming from a compaction"
 _TURNS = frozenset({"USER_INPUT", "PLANNER_RESPONSE"})
 _DELIVERIES = frozenset({"SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE"})
+_FOREIGN = frozenset({"MODEL", "USER_EXPLICIT", "USER_IMPLICIT"})
+"""Sources of records that no hook made: a tool's result has the type that the tool is called by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def markers_after(path: str, boundary: Boundary) -> Iterator[Marker]:
     """
     start = scan.cursor_at(path, boundary.offset)
     for record in scan.iter_steps(path, types=_DELIVERIES, cursor=start):
-        if record.offset > boundary.offset:
+        if record.offset > boundary.offset and record.source not in _FOREIGN:
             content = _content(record)
             fields = _marks(content, boundary)
             if fields is not None:
@@ -157,7 +159,7 @@ def read(
             except OSError as error:
                 if path is files[-1]:
                     raise
-                notes.append(f"Steps of {segments[at].session} could not be read: {error.strerror or error}.")
+                notes.append(f"Steps of {segments[at].session[:8]} could not be read: {error.strerror or error}.")
         turns = with_pending(kept.turns(), kept.offset_of, files=files, lasts=lasts)
     lossy = place.lossy or any(_is_cut(path) for path in files[:-1])
     if lossy:
