@@ -1,6 +1,7 @@
 """The record that stands before a place in a transcript, found by reading backwards from there.
 
-Costs one line, wherever in the file it is, and no memory for a long one.
+Costs one line, wherever in the file it is, and no memory for a long one.  Where that line holds no record, windows
+are read that double until one does, so that any number of damaged lines costs no more than a few times their bytes.
 """
 
 from collections.abc import Iterator
@@ -19,23 +20,33 @@ _BLANK = b" \t\r\n\0"
 def record_before(path: str, offset: int) -> tuple[int, int]:
     """Place and length of the last record that begins before an offset; length 0 when there is none.
 
-    A line beyond LINE_BYTES is not collected: it counts as one record when it begins and ends like one.
+    Where the line before it is beyond LINE_BYTES it is not looked into: it counts as one record when it begins and ends
+    like one.
     """
-    end = offset
+    end, window_bytes = offset, 0
     while end := _back_over(path, end, _BLANK):
-        start = _back_to(path, end, b"\n")
-        if end - start <= LINE_BYTES:
-            found = (0, 0)
-            for record in scan.iter_steps(path, cursor=scan.cursor_at(path, start)):
-                if record.offset >= end:
-                    break
-                found = (record.offset, record.length)
-            if found[1]:
-                return found
-        elif b"".join(pieces(path, start, length=1)) == b"{" and b"".join(pieces(path, end - 1, length=1)) == b"}":
-            return start, end - start
-        end = start
+        start = _back_to(path, max(0, end - window_bytes), b"\n")
+        if not window_bytes and end - start > LINE_BYTES:
+            if _byte(path, start) == b"{" and _byte(path, end - 1) == b"}":
+                return start, end - start
+        elif found := _last_in(path, start, end):
+            return found
+        end, window_bytes = start, max(BLOCK_BYTES, 2 * window_bytes)
     return 0, 0
+
+
+def _last_in(path: str, start: int, end: int) -> tuple[int, int] | None:
+    """Place and length of the last record in a range that begins with a line."""
+    found = None
+    for _, at, length in scan.iter_records(path, ("step_index",), cursor=scan.cursor_at(path, start)):
+        if at >= end:
+            break
+        found = (at, length)
+    return found
+
+
+def _byte(path: str, at: int) -> bytes:
+    return b"".join(pieces(path, at, length=1))
 
 
 def _back_over(path: str, end: int, skipped: bytes) -> int:
