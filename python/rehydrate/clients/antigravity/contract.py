@@ -39,7 +39,7 @@ def read_payload(data: bytes) -> Payload | None:
     """
     text = data[:PAYLOAD_BYTES].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     try:
-        value, _ = json.JSONDecoder().raw_decode(text)
+        value, _ = json.JSONDecoder(parse_int=float).raw_decode(text)  # an int has a limit of digits
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):

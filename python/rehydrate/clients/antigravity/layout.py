@@ -358,7 +358,7 @@ def _row(line: bytes) -> Row | None:
     if not line.strip():
         return None
     try:
-        row = json.loads(line.decode("utf-8", "replace"))
+        row = json.loads(line.decode("utf-8", "replace"), parse_int=float)  # an int has a limit of digits
     except (ValueError, RecursionError):
         return None
     if not isinstance(row, dict):

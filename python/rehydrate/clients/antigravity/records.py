@@ -153,7 +153,7 @@ def _arguments(args: object, *, lossy: bool) -> dict[str, Any]:
 
 def _decoded(text: str) -> object:
     try:
-        return json.loads(text, strict=False)
+        return json.loads(text, strict=False, parse_int=float)  # an int has a limit of digits
     except (ValueError, RecursionError):
         return None
 

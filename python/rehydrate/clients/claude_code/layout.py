@@ -272,7 +272,7 @@ def title_beside(place: Place) -> str | None:
     path = os.path.join(place.folder, "custom-title.json")
     try:
         with open_file(path) as file:
-            kept = json.loads(file.read(_TITLE_BYTES))
+            kept = json.loads(file.read(_TITLE_BYTES), parse_int=float)  # an int has a limit of digits
     except (OSError, ValueError, RecursionError):
         return None
     title = kept.get("customTitle") if isinstance(kept, dict) else kept
