@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rehydrate.conversation import Boundary, Conversation, Segment
-from rehydrate.entries.chain import last_said, walk
+from rehydrate.entries.chain import Gap, last_said, walk
 from rehydrate.entries.compaction import preserved
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import Log, member, text_member
@@ -89,7 +89,7 @@ def read(
     """
     kept = Kept()
     notes: list[str] = []
-    damaged = 0
+    damaged = broken = 0
     inherited: tuple[str, ...] = ()
     younger = place.path
     end = boundary
@@ -98,7 +98,7 @@ def read(
         try:
             with Log(place.path if own else segment.path) as log:
                 scope, tip = _scope(log, segment, place=place if own else None, boundary=end)
-                entries = _entries(scope, tip, end)
+                entries, gaps = _entries(scope, tip, end)
                 if not own:
                     if tip is None:
                         raise FileNotFoundError(f"{segment.session} does not hold {segment.max_step}")
@@ -106,6 +106,7 @@ def read(
                 damaged += log.damaged
                 first = _first(log, segment) if at else 0
                 kept.add(scope, [index for index in entries if index >= first], segment=at, own=own)
+                broken += sum(gap.at >= first and gap.at in entries and gap.why != "bypass" for gap in gaps)
                 inherited = tuple(_uuids(log, [index for index in entries if index < first]))
                 younger = log.path
                 end = _in_source(log, end)
@@ -128,7 +129,7 @@ def read(
         damaged=damaged,
         compacted=kept.compacted(),
         agents=kept.agents(),
-        notes=(*notes, *kept.notes()),
+        notes=(*notes, *_told(broken), *kept.notes()),
     )
 
 
@@ -199,17 +200,20 @@ def _in_source(log: Log, boundary: Boundary | None) -> Boundary | None:
     return replace(boundary, step=source) if boundary is not None and isinstance(source, str) else boundary
 
 
-def _entries(scope: Scope, tip: int | None, boundary: Boundary | None) -> list[int]:
-    """The full view up to the entry, and what the compaction kept that stands behind it in a copied file."""
+def _entries(scope: Scope, tip: int | None, boundary: Boundary | None) -> tuple[list[int], tuple[Gap, ...]]:
+    """The full view up to the entry, and what the compaction kept that stands behind it in a copied file; and where the
+    line of descent is broken.
+    """
     if tip is None:
-        return []
-    entries = list(full_view(scope, tip=tip).entries)
+        return [], ()
+    view = full_view(scope, tip=tip)
+    entries = list(view.entries)
     log = scope.log
     at = _limit(log, boundary)
     if at is not None:
         known = set(entries)
         entries += [index for index in preserved(Scope(log), at).entries if index > at and index not in known]
-    return entries
+    return entries, view.gaps
 
 
 def _before_fork(log: Log, entries: list[int], tip: int, *, child: str, copied: Iterable[str]) -> list[int]:
@@ -250,6 +254,14 @@ def _uuids(log: Log, entries: Iterable[int]) -> Iterator[str]:
         uuid = log.entries[index].uuid
         if uuid is not None:
             yield uuid
+
+
+def _told(broken: int) -> list[str]:
+    """Whether the conversation could be followed from entry to entry, for a person."""
+    if not broken:
+        return []
+    what = "entry follows one" if broken == 1 else "entries follow ones"
+    return [f"{broken:,} {what} that the log does not hold, or in a circle. The order of the file was followed there."]
 
 
 def _missing(segment: Segment, error: OSError) -> str:
