@@ -90,7 +90,8 @@ class _Walk:
             fork = self._fork(node)
             if fork is not None and level == LEVELS:
                 self.why.append(f"Only {LEVELS} ancestors are followed; {node.place.session} has more.")
-                return [_segment(node, node.entries), *segments], False
+                segments.insert(0, _segment(node, node.entries))  # what it copied stands in for the others
+                break
             own = node.entries if fork is None else node.entries[fork.at + 1 :]
             if own or not segments:
                 segments.insert(0, _segment(node, own))
