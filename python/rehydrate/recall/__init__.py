@@ -18,7 +18,7 @@ from rehydrate.recall.files import files_section
 from rehydrate.recall.inline import write_values
 from rehydrate.recall.render import NOTE, NOTE_CONTINUED, Item, Section, join_hops, lineage_hops, marker
 from rehydrate.recall.requests import requests_section
-from rehydrate.recall.text import cleaner, one_line
+from rehydrate.recall.text import cleaner, cut_before, one_line
 from rehydrate.settings import Settings
 
 __all__ = ["LIMIT_MIN", "Item", "Rehydration", "Section", "build"]
@@ -128,4 +128,4 @@ def _name(conversation: Conversation) -> tuple[int, str]:
 def _note(conversation: Conversation, clean: Callable[[str], str]) -> str:
     """The note, and what a person should know about how the log was read."""
     remarks = " ".join(one_line(clean(remark)) for remark in conversation.notes)
-    return f"{NOTE}\n{remarks[:_REMARKS_CHARS]}" if remarks else NOTE
+    return f"{NOTE}\n{remarks[: cut_before(remarks, _REMARKS_CHARS)]}" if remarks else NOTE

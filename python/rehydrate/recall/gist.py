@@ -234,7 +234,7 @@ class Subjects:
     def _clipped(self, text: str, units: int) -> str:
         """A name within its units, its end kept."""
         while self._measure(text) > units:
-            text = "..." + text[max(4, len(text) - units // 2) :]
+            text = "..." + text[cut_after(text, max(4, len(text) - units // 2)) :]
         return text
 
 
@@ -303,7 +303,8 @@ def _flat(text: str) -> str:
 
 def _shown(text: str, clean: Clean, size: int) -> str:
     """What is shown of a line or a sentence that was noted."""
-    return start_of(text, clean, kept=size + MARGIN)[:size].rstrip()
+    text = start_of(text, clean, kept=size + MARGIN)
+    return text[: cut_before(text, size)].rstrip()
 
 
 def _name(text: str, size: int) -> str:

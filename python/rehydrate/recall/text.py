@@ -47,7 +47,7 @@ def start_of(text: str, clean: Callable[[str], str], *, kept: int) -> str:
     have left at its end.
     """
     cleaned = clean(text)
-    return cleaned if len(text) < kept else cleaned[: max(0, len(cleaned) - MARGIN)]
+    return cleaned if len(text) < kept else cleaned[: cut_before(cleaned, max(0, len(cleaned) - MARGIN))]
 
 
 def visible(text: str) -> str:
