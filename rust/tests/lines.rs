@@ -4,6 +4,7 @@
 mod naive;
 
 use std::cell::Cell;
+use std::io;
 
 use memchr::memmem::{Finder, find};
 use naive::Shrinking;
@@ -100,5 +101,46 @@ fn a_byte_order_mark_counts_at_offset_0_only() {
         assert_eq!(found, [(0, b"abcdefghijk".to_vec()), (15, b"\xef\xbb\xbfx".to_vec())]);
         let found = read(&&file[..], file, 15, file.len() as u64, buffer_bytes);
         assert_eq!(found, [(15, b"\xef\xbb\xbfx".to_vec())]);
+    }
+}
+
+/// A disk that can be read up to an offset, and fails from there on.
+struct Failing<'a> {
+    file: &'a [u8],
+    from: u64,
+}
+
+impl ReadAt for Failing<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        if offset >= self.from {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        (&self.file[..self.from as usize]).read_at(buffer, offset)
+    }
+}
+
+#[test]
+fn f15_a_read_that_fails_is_an_error_behind_the_lines_that_were_read() {
+    let file = b"{\"step_index\":1}\n".repeat(40);
+    for from in (0..file.len() as u64).step_by(7) {
+        let source = Failing { file: &file, from };
+        let mut lines = Lines::new(0, file.len() as u64, 64, Vec::new());
+        let mut end = 0;
+        let error = loop {
+            match lines.next(&source) {
+                Ok(Piece::Block) => {
+                    let count = lines.block().len();
+                    assert_eq!(lines.block(), &file[end..end + count]);
+                    end += count;
+                    lines.consume(count);
+                }
+                Ok(Piece::Long(_)) => panic!("no line is longer than the buffer"),
+                Ok(Piece::End) => panic!("the end was never read"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.raw_os_error(), Some(5));
+        assert!(end as u64 <= from && end % 17 == 0);
+        assert!(rehydrate::tail::scan(&source, file.len() as u64, None, 64).is_err());
     }
 }

@@ -68,7 +68,7 @@ def failing(monkeypatch, at):
 
 @pytest.mark.parametrize("reach", [0, 100, 5_000])
 def test_f15_where_a_read_fails_what_was_read_before_is_given_and_then_the_error(tmp_path, monkeypatch, reach):
-    """Of the pure twin; the native one has its own in rust/src/lines.rs."""
+    """Of the pure twin; the native one has its own in rust/tests/lines.rs."""
     path = write_lines(tmp_path / "t", [step(at) for at in range(500)])
     monkeypatch.setattr(_pure_lines, "CHUNK", 512)
     failing(monkeypatch, reach)
