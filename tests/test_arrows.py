@@ -49,6 +49,7 @@ MEMBERS = {
     "plan": "state",
     "secret_shapes": "redact",
     "private": "state",
+    "scratch": "paths",
     "settingsfile": "settings",
 }
 """Modules that belong to a room of another name."""

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 
 from rehydrate.paths import copy_bytes, open_file
+from rehydrate.scratch import scratch_folder
 
 COPY_BYTES = 256 << 20
 """A live database larger than this is not copied."""
@@ -51,9 +52,7 @@ def _rows(path: str) -> list[bytes]:
         return _query(path, "mode=ro&immutable=1")
     if not stat.S_ISREG(live.st_mode):
         raise ValueError("its write-ahead log is no regular file")
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="rehydrate-") as folder:
+    with scratch_folder() as folder:
         copy = os.path.join(folder, "copy.db")
         room = COPY_BYTES - _copy(path, copy, COPY_BYTES)
         _copy(log, copy + "-wal", room)

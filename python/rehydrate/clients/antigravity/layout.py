@@ -18,6 +18,7 @@ from rehydrate.paths import copy_bytes, home_folder
 from rehydrate.paths import encodable as encodable
 from rehydrate.paths import is_id as is_id
 from rehydrate.paths import open_file as open_file
+from rehydrate.scratch import scratch_folder
 
 APPS = ("antigravity-cli", "antigravity", "antigravity-ide")
 """Application folders below the home folder: the CLI, the desktop application, the IDE."""
@@ -151,9 +152,7 @@ def opened(path: str, *, start: int = 0) -> Iterator[str]:
     if not os.path.isdir(path):
         yield path
         return
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="rehydrate-") as folder:  # made with mode 0700
+    with scratch_folder() as folder:
         whole = os.path.join(folder, UNCUT)
         with open(whole, "xb") as target:
             for chunk in chunks_in(path):
