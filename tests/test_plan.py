@@ -170,3 +170,40 @@ def _hold(tmp_path, ready):
         ready.wait(60)
         while True:
             os.read(os.pipe()[0], 1)
+
+
+def test_f48_where_the_clock_was_set_back_the_text_before_the_last_is_not_taken_for_the_oldest(spot):
+    with planning.locked(spot, wait_s=0) as desk:
+        for number in range(planning.TEXTS_KEPT):
+            path = desk.keep_text(planning.text_name(number, "0badcafe"), "of next year")
+            os.utime(path, (4e9 + number, 4e9 + number))
+        for number in (50, 51, 52):
+            desk.keep_text(planning.text_name(number, "0badcafe"), "of today")
+    kept = sorted(int(name.split("-")[0]) for name in os.listdir(desk.folder) if name.endswith(".md"))
+    assert kept == [*range(3, 20), 50, 51, 52]
+
+
+def test_f40_what_killed_processes_left_of_texts_is_removed_with_the_next(spot):
+    folder = saved(spot, made())
+    for name in ("1-0badcafe.md.tmp", "2-0badcafe.md.tmp", "notes.md.tmp"):
+        with open(f"{folder}/{name}", "w") as file:
+            file.write("hal")
+    with planning.locked(spot, wait_s=0) as desk:
+        desk.keep_text("3-0badcafe.md", "whole")
+    assert sorted(os.listdir(folder)) == ["3-0badcafe.md", "notes.md.tmp", "plan.json", "plan.json.lock"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("name", ["", "plan.json.lock"])
+def test_f45_a_folder_or_a_lock_of_another_user_is_not_used(spot, tmp_path, name):
+    saved(spot, made())
+    os.chown(tmp_path / "own" / name, 12345, 12345)
+    assert saved(spot, made()) == spot.folders[1]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file away")
+def test_f45_a_plan_of_another_user_counts_as_none_and_is_replaced(spot, tmp_path):
+    folder = saved(spot, made())
+    os.chown(tmp_path / "own" / "plan.json", 12345, 12345)
+    assert planning.load(spot) is None
+    assert saved(spot, made()) == folder and planning.load(spot)

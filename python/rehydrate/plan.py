@@ -26,6 +26,7 @@ NAME = "plan.json"
 TEXTS_KEPT = 20
 """Files with a whole text that are kept of one conversation, this one included."""
 _SIZE_MAX = 4 << 20
+_SECOND_NS = 1_000_000_000
 _TEXT = re.compile(r"\d{1,20}-[0-9a-f]{8}\.md")
 
 
@@ -120,7 +121,7 @@ class Desk:
         """Write the whole text to a file of that name, remove what is too old, and give its path.  OSError."""
         path = os.path.join(self.folder, name)
         private.replace(path, text.encode("utf-8", "replace"), durable=False)
-        _prune(self.folder, but=name)
+        _prune(self.folder, newest=path)
         return path
 
 
@@ -141,16 +142,25 @@ def files_in(folder: str) -> list[str]:
     return [os.path.join(folder, each) for each in names if each in ours or _TEXT.fullmatch(each.removesuffix(".tmp"))]
 
 
-def _prune(folder: str, *, but: str) -> None:
-    """Remove all but the newest texts; that one fails is no harm."""
-    with contextlib.suppress(OSError):
+def _prune(folder: str, *, newest: str) -> None:
+    """Remove all but the newest texts, and what killed processes left of any; that it fails is no harm.
+
+    The order of the files' times is the order in which they were written, wherever the clock was set in between.
+    """
+    with contextlib.suppress(OSError, OverflowError):
         found = []
         for name in os.listdir(folder):
-            if name != but and _TEXT.fullmatch(name):
-                path = os.path.join(folder, name)
-                found.append((os.lstat(path).st_mtime_ns, path))
-        for _, path in sorted(found, reverse=True)[TEXTS_KEPT - 1 :]:
+            path = os.path.join(folder, name)
+            if _TEXT.fullmatch(name.removesuffix(".tmp")) and path != newest:
+                if name.endswith(".tmp"):  # no one is writing it, for the lock is held
+                    os.unlink(path)
+                else:
+                    found.append((os.lstat(path).st_mtime_ns, path))
+        found.sort(reverse=True)
+        for _, path in found[TEXTS_KEPT - 1 :]:
             os.unlink(path)
+        if found and os.lstat(newest).st_mtime_ns <= found[0][0]:
+            os.utime(newest, ns=(found[0][0] + _SECOND_NS,) * 2)
 
 
 def _read(spot: Spot, folder: str) -> Plan | None:
