@@ -85,6 +85,16 @@ def test_f45_a_damaged_state_counts_as_none_and_is_kept_aside(spot, data):
     assert load(spot) is not None
 
 
+def test_what_is_kept_aside_does_not_grow_without_end(spot):
+    for number in range(30):
+        with open(spot.files[0], "w") as file:
+            file.write(f"damaged {number}")
+        save(spot, full_state(spot))
+    assert len(os.listdir(os.path.dirname(spot.files[0]))) == 12
+    with open(spot.files[0] + ".aside-0") as file:
+        assert file.read() == "damaged 29"
+
+
 @pytest.mark.parametrize(
     ("member", "value"),
     [

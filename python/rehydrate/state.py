@@ -24,6 +24,8 @@ NAME = "rehydrate_state.json"
 LOCK_WAIT_S = 0.05
 """How long a delivery waits for another one of the same conversation."""
 _SIZE_MAX = 1 << 20
+_ASIDE = 10
+"""So many files are kept aside; a later one takes the place of the first."""
 
 
 class StateUnavailable(Exception):
@@ -264,7 +266,7 @@ def _keep_aside(spot: Spot, path: str) -> None:
     """Move away what lies at `path` unless it is a state of this conversation that may be replaced."""
     if not os.path.lexists(path) or _read(spot, path) is not None:
         return
-    for number in range(100):
+    for number in range(_ASIDE):
         aside = f"{path}.aside-{number}"
         if not os.path.lexists(aside):
             os.rename(path, aside)
