@@ -102,21 +102,24 @@ def _work(call: _Invocation, store: Store) -> None:
             _settle(call, store, state, tail)
             return
     with readable(call.place) as place:
-        _settle(replace(call, place=place), store, state, scan_tail(place.path, state.cursor))
+        sent = _settle(replace(call, place=place), store, state, scan_tail(place.path, state.cursor))
+    if sent is not None:
+        # Last of all, and not waiting for the disk: a host drops the reply of a process that is killed before its end.
+        store.save(sent, durable=False)
 
 
-def _settle(call: _Invocation, store: Store, state: State, tail: Tail) -> None:
-    """Remember what the new bytes hold, and deliver what is due."""
+def _settle(call: _Invocation, store: Store, state: State, tail: Tail) -> State | None:
+    """Remember what the new bytes hold, and deliver what is due; the state to be saved once a delivery was sent."""
     before = store.state
     after = _looked_at(state, tail, call.workspaces)
     pending = _is_pending(state)
     if not (pending or tail.boundaries):
         if _worth_a_write(before, after):
             store.save(after, durable=False)
-        return
+        return None
     boundaries = module(call.client, "transcript").boundaries(call.place)
     if tail.boundaries and tail.boundaries[-1].offset not in {each.offset for each in boundaries}:
-        return  # the log was changed between the two reads: the next call looks again
+        return None  # the log was changed between the two reads: the next call looks again
     newest = module(call.client, "transcript").newest(boundaries)
     after = _pending_settled(call, after, newest)
     if newest is None or _is_done(after, newest) or not (pending or _is_new(call, state, tail, newest)):
@@ -124,7 +127,8 @@ def _settle(call: _Invocation, store: Store, state: State, tail: Tail) -> None:
     elif (_first_sight(before) and _is_old(newest, tail)) or _is_in_the_log(call, newest):
         store.save(replace(after, done=Done(newest.checkpoint, newest.id)), durable=False)
     else:
-        _deliver(call, store, after, newest)
+        return _deliver(call, store, after, newest)
+    return None
 
 
 def _is_pending(state: State) -> bool:
@@ -203,8 +207,10 @@ def _is_old(boundary: Boundary, tail: Tail) -> bool:
     return tail.last_step is not None and tail.last_step - boundary.checkpoint > FIRST_SIGHT_STEPS
 
 
-def _deliver(call: _Invocation, store: Store, state: State, boundary: Boundary) -> None:
-    """decided (on disk) -> built and sent -> confirmed.  A try that fails is a try: none is made for ever."""
+def _deliver(call: _Invocation, store: Store, state: State, boundary: Boundary) -> State:
+    """decided (on disk) -> built and sent; the state that confirms it.  A try that fails is a try: none is made for
+    ever.
+    """
     before = state.delivery
     tries = before.tries if before is not None and before.id == boundary.id else 0
     state = replace(state, delivery=Delivery(boundary.checkpoint, boundary.id, "pending", tries + 1))
@@ -220,8 +226,7 @@ def _deliver(call: _Invocation, store: Store, state: State, boundary: Boundary) 
     answer = module(call.client, "contract").reply(served.parts, message=call.message).encode()
     call.deadline.lift()
     call.reply.send(answer)
-    # Not waiting for the disk: were the process killed meanwhile, the host could drop what counts as sent.
-    store.save(replace(_sent(state, boundary), lineage=_as_json(served.lineage), error=None), durable=False)
+    return replace(_sent(state, boundary), lineage=_as_json(served.lineage), error=None)
 
 
 def _as_json(lineage: Lineage) -> dict[str, Any]:
