@@ -42,7 +42,7 @@ impl Cursor {
 }
 
 /// The cursor for any offset in a file, to begin a read at a known record.
-pub fn cursor_at(opened: &Opened, offset: u64) -> Result<Cursor, Error> {
+pub fn cursor_at(opened: &Opened<impl ReadAt>, offset: u64) -> Result<Cursor, Error> {
     if offset > opened.size {
         return Err(Error::Beyond { path: opened.path.clone(), offset, size: opened.size });
     }

@@ -18,9 +18,12 @@ use crate::open::{Opened, open_nofollow};
 use crate::tail::scan_tail;
 use crate::text;
 use crate::walker::{Fed, Keys, Walker};
+use crate::watch::GoOn;
 
 /// The payload is given up after this time, whatever came of it.
 const PAYLOAD_TIME: Duration = Duration::from_secs(1);
+/// How long a wait for more of it lasts before it is asked whether to go on.
+const PAYLOAD_WAIT: Duration = Duration::from_millis(50);
 const PAYLOAD_BYTES_MAX: usize = 1024 * 1024;
 const STATE_BYTES_MAX: u64 = 1024 * 1024;
 /// More new bytes than this are read where the cursor is saved afterwards.
@@ -29,26 +32,26 @@ const STATE_NAME: &str = "rehydrate_state.json";
 const FULL_NAME: &str = "transcript_full.jsonl";
 const CUT_NAME: &str = "transcript.jsonl";
 
-/// Reads the payload from a descriptor and decides; gives what was read, too.
-#[must_use]
-pub fn gate(descriptor: BorrowedFd<'_>) -> (bool, Vec<u8>) {
-    let payload = read_payload(descriptor);
+/// Reads the payload from a descriptor and decides; gives what was read, too. The only error is that of `go_on`.
+pub fn gate(descriptor: BorrowedFd<'_>, go_on: &GoOn<'_>) -> io::Result<(bool, Vec<u8>)> {
+    let payload = read_payload(descriptor, go_on)?;
     let is_nothing = decide(&payload);
-    (is_nothing, payload)
+    Ok((is_nothing, payload))
 }
 
 /// Reads until the first JSON value is complete, or to the end, 1 MiB, an error or one second from now.
-#[must_use]
-pub fn read_payload(descriptor: BorrowedFd<'_>) -> Vec<u8> {
+pub fn read_payload(descriptor: BorrowedFd<'_>, go_on: &GoOn<'_>) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + PAYLOAD_TIME;
     let mut payload = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
     let mut first = FirstValue::new();
     while payload.len() < PAYLOAD_BYTES_MAX && !first.is_over(&payload) {
+        go_on()?;
         let left = deadline.saturating_duration_since(Instant::now());
-        let Ok(left) = Timespec::try_from(left) else { break };
-        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&left)) {
+        let Ok(wait) = Timespec::try_from(left.min(PAYLOAD_WAIT)) else { break };
+        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&wait)) {
             Err(Errno::INTR) => continue,
+            Ok(0) if !left.is_zero() => continue,
             Ok(count) if count > 0 => {}
             _ => break,
         }
@@ -59,7 +62,7 @@ pub fn read_payload(descriptor: BorrowedFd<'_>) -> Vec<u8> {
             _ => break,
         }
     }
-    payload
+    Ok(payload)
 }
 
 /// How far the first value of the payload has come.

@@ -5,7 +5,7 @@
 //! every line where all matter, and the operations on top of them answer exactly what a full parse would ([`tail`],
 //! [`probe`], [`steps`], [`tree`]). [`gate`] decides for the hook whether there is anything to do at all.
 //!
-//! Nothing here logs or prints. The Python binding is a feature (`python`) in a file of its own.
+//! Whoever calls can end a long read ([`watch`]). Nothing here logs or prints. The Python binding is a feature (`python`) in a file of its own.
 
 #![deny(missing_docs, unsafe_code)]
 
@@ -26,6 +26,7 @@ mod threads;
 pub mod tree;
 pub mod unlinked;
 pub mod walker;
+pub mod watch;
 pub mod whole;
 pub mod window;
 

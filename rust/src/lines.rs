@@ -27,6 +27,11 @@ use crate::members::is_filler;
 pub trait ReadAt {
     /// Reads some bytes at an offset; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Asked while other threads read; an error ends the read.
+    fn go_on(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl ReadAt for File {
@@ -37,6 +42,16 @@ impl ReadAt for File {
                 other => return other,
             }
         }
+    }
+}
+
+impl<S: ReadAt> ReadAt for &S {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        (**self).read_at(buffer, offset)
+    }
+
+    fn go_on(&self) -> io::Result<()> {
+        (**self).go_on()
     }
 }
 

@@ -11,16 +11,26 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::error::Error;
+use crate::watch::{GoOn, Watched};
 
 /// A regular file, open for reading.
 #[derive(Debug)]
-pub struct Opened {
+pub struct Opened<F = File> {
     /// The open file.
-    pub file: File,
+    pub file: F,
     /// The path it was opened by, for messages.
     pub path: PathBuf,
     /// Bytes in it when it was opened: the end of what is reported.
     pub size: u64,
+}
+
+impl Opened {
+    /// The same file, read only while `go_on` says so.
+    #[must_use]
+    pub fn watched<'g>(self, go_on: &'g GoOn<'g>) -> Opened<Watched<'g, File>> {
+        let Self { file, path, size } = self;
+        Opened { file: Watched { source: file, go_on }, path, size }
+    }
 }
 
 /// Opens a regular file; symbolic links are followed.

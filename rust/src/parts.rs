@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use crate::lines::{ReadAt, line_start};
+use crate::watch::receive;
 
 /// How far from its place the border between two parts is looked for.
 const BORDER_BYTES: u64 = 1024 * 1024;
@@ -28,10 +29,11 @@ pub(crate) fn borders(source: &impl ReadAt, start: u64, size: u64, parts: u64) -
 /// Reads the parts between these borders with so many threads, and gives them in their order to `take`, which the
 /// caller's own thread runs meanwhile. Where there is one part or the system gives no thread, the caller reads, too.
 ///
-/// `read` is given its thread's own reader and where a part begins and ends, and gives what it found and where it came
+/// The source is asked meanwhile whether to go on. `read` is given its thread's own reader and where a part begins and ends, and gives what it found and where it came
 /// to. What follows a part that ended early, because the file was cut short, is left out; after an error nothing more is
 /// taken.
 pub(crate) fn read_in_order<R, P: Send, E>(
+    source: &impl ReadAt,
     borders: &[u64],
     threads: usize,
     new_reader: impl Fn() -> R + Sync,
@@ -72,10 +74,12 @@ pub(crate) fn read_in_order<R, P: Send, E>(
         let mut early: Vec<Option<io::Result<(P, u64)>>> = (0..parts).map(|_| None).collect();
         let (mut reader, mut taken) = (None, Ok(()));
         for part in 0..parts {
-            while early[part].is_none()
-                && let Ok((other, found)) = receiver.recv()
-            {
-                early[other] = Some(found);
+            while early[part].is_none() {
+                match receive(&receiver, || source.go_on()) {
+                    Ok(Some((other, found))) => early[other] = Some(found),
+                    Ok(None) => break,
+                    Err(error) => early[part] = Some(Err(error)),
+                }
             }
             let found = early[part].take().unwrap_or_else(|| read(reader.get_or_insert_with(&new_reader), part));
             taken = take(part, found);

@@ -4,9 +4,9 @@
 //! is looked for in the whole file before it is called absent.
 
 use std::io;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::thread;
 
 use memchr::memmem::Finder;
@@ -17,6 +17,7 @@ use crate::open::{Opened, open};
 use crate::records::{Record, Records, Sift, Unread, leading_step};
 use crate::threads;
 use crate::walker::Keys;
+use crate::watch::{GoOn, receive};
 
 /// The first record with a step is looked for in this many lines that are not blank.
 const HEAD_LINES: u64 = 16;
@@ -75,47 +76,59 @@ pub struct Candidate {
 }
 
 /// The first and the highest step of a file.
-pub fn probe(opened: &Opened) -> Result<Probe, Error> {
+pub fn probe(opened: &Opened<impl ReadAt>) -> Result<Probe, Error> {
     let mut looker = Looker::new(opened.size, SMALL_BUFFER_BYTES);
     looker.probe(&opened.file).map_err(Error::reading(&opened.path, 0))
 }
 
 /// The record with the largest step in `step - slack ..= step`.
-pub fn find_step(opened: &Opened, step: i64, slack: u64) -> Result<Option<Found>, Error> {
+pub fn find_step(opened: &Opened<impl ReadAt>, step: i64, slack: u64) -> Result<Option<Found>, Error> {
     let mut looker = Looker::new(opened.size, SMALL_BUFFER_BYTES);
     looker.find(&opened.file, step, slack).map_err(Error::reading(&opened.path, 0))
 }
 
 /// [`probe`] and [`find_step`] over many files, each opened once; None where a file cannot be a parent or cannot be
-/// read. In the order of the paths.
-#[must_use]
-pub fn probe_candidates(paths: &[PathBuf], step: i64, slack: u64) -> Vec<Option<Candidate>> {
+/// read. In the order of the paths. The only error is that of `go_on`.
+pub fn probe_candidates(
+    paths: &[PathBuf],
+    step: i64,
+    slack: u64,
+    go_on: &GoOn<'_>,
+) -> io::Result<Vec<Option<Candidate>>> {
     let threads = threads::count(paths.len() / FILES_PER_THREAD);
     let next = AtomicUsize::new(0);
     let work = || {
         let mut found = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = paths.get(at) else { return found };
-            found.push((at, candidate(path, step, slack)));
+            let Some(path) = paths.get(at) else { return Ok::<_, io::Error>(found) };
+            let candidate = candidate(path, step, slack, go_on);
+            go_on()?;
+            found.push((at, candidate));
         }
     };
     let mut all = vec![None; paths.len()];
     thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
         // Where the system gives no thread, the others do its share.
-        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..threads).filter_map(start).collect();
+        let start = |_| {
+            let sender = sender.clone();
+            thread::Builder::new().spawn_scoped(scope, move || drop(sender.send(work()))).ok()
+        };
+        let others = (1..threads).filter_map(start).count();
+        drop(sender);
         let mut keep = |found: Vec<_>| found.into_iter().for_each(|(at, candidate)| all[at] = candidate);
-        keep(work());
-        for other in others {
-            keep(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        keep(work()?);
+        for _ in 0..others {
+            // None: it panicked, and so does the end of the scope.
+            keep(receive(&receiver, go_on)?.unwrap_or(Ok(Vec::new()))?);
         }
-    });
-    all
+        Ok(all)
+    })
 }
 
-fn candidate(path: &Path, step: i64, slack: u64) -> Option<Candidate> {
-    let opened = open(path).ok()?;
+fn candidate(path: &Path, step: i64, slack: u64, go_on: &GoOn<'_>) -> Option<Candidate> {
+    let opened = open(path).ok()?.watched(go_on);
     let mut looker = Looker::new(opened.size, SMALL_BUFFER_BYTES);
     let first = looker.first(&opened.file).ok()?.filter(|first| first.step <= step)?;
     let window = looker.window(&opened.file, step, slack).ok()?;

@@ -1,17 +1,21 @@
 //! The Python module `rehydrate._native`: converts and calls, nothing else.
 //!
 //! Paths come as bytes, results go as plain tuples and lists; `rehydrate/scan/_rust.py` dresses them. The interpreter
-//! is released while files are read. A system error becomes the matching `OSError` with its number and path, bad data
-//! a `ValueError`.
+//! is released while files are read; every few moments it is taken for as long as it needs to run what a signal set
+//! off, whose exception ends the read ([`attended`]). A system error becomes the matching `OSError` with its number and
+//! path, too little memory a `MemoryError`, bad data a `ValueError`.
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
@@ -23,10 +27,17 @@ use crate::probe::Place;
 use crate::records::Damage;
 use crate::steps::{Batch, Choice, Filter, INDEX, Row};
 use crate::text::Scalar;
+use crate::watch::GoOn;
 use crate::{cursor, gate as core_gate, probe as core_probe, steps, tail, text, tree, unlinked};
 
 const EIO: i32 = 5;
 const EINVAL: i32 = 22;
+
+/// So often it is looked whether a signal came.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A value of more bytes than this may have no room.
+const LARGE_BYTES: usize = 1024 * 1024;
 
 type PyCursor = (u8, u64, String);
 type PyStamp = (Option<i64>, Option<String>);
@@ -43,6 +54,9 @@ impl From<Error> for PyErr {
 
 /// An `OSError` of the class that its number asks for.
 fn os_error(error: &io::Error, path: &Path) -> PyErr {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return PyMemoryError::new_err(format!("too little memory to read {}", path.display()));
+    }
     let text = error.to_string();
     match error.raw_os_error() {
         Some(number) => {
@@ -50,6 +64,57 @@ fn os_error(error: &io::Error, path: &Path) -> PyErr {
             PyOSError::new_err((number, text, path.as_os_str().to_owned()))
         }
         None => PyOSError::new_err((EIO, text, path.as_os_str().to_owned())),
+    }
+}
+
+/// Runs something long with the interpreter released. What a signal's handler raises meanwhile ends it: the work is told
+/// to by `go_on`, and its own outcome counts no more.
+fn attended<T: Send, E: Into<PyErr> + Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&GoOn<'_>) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    let attendant = Attendant::new();
+    let found = py.detach(|| work(&|| attendant.go_on()));
+    match attendant.raised.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => found.map_err(Into::into),
+    }
+}
+
+/// Looks for signals, in the caller's thread: no other one can run their handlers.
+struct Attendant {
+    caller: ThreadId,
+    begun: Instant,
+    /// Milliseconds after the beginning from which on it is looked again.
+    next_ms: AtomicU64,
+    is_over: AtomicBool,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Attendant {
+    fn new() -> Self {
+        let next_ms = AtomicU64::new(LOOK_EVERY.as_millis() as u64);
+        let (is_over, raised) = (AtomicBool::new(false), Mutex::new(None));
+        Self { caller: thread::current().id(), begun: Instant::now(), next_ms, is_over, raised }
+    }
+
+    fn go_on(&self) -> io::Result<()> {
+        if !self.is_over.load(Ordering::Relaxed) {
+            if thread::current().id() != self.caller {
+                return Ok(());
+            }
+            let now_ms = self.begun.elapsed().as_millis() as u64;
+            if now_ms < self.next_ms.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            self.next_ms.store(now_ms + LOOK_EVERY.as_millis() as u64, Ordering::Relaxed);
+            #[allow(clippy::redundant_closure_for_method_calls)] // the method itself is of one lifetime
+            let looked = Python::attach(|py| py.check_signals());
+            let Err(error) = looked else { return Ok(()) };
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+        Err(io::ErrorKind::Interrupted.into())
     }
 }
 
@@ -74,7 +139,7 @@ type PyTail = (PyCursor, Vec<(Option<i64>, u64, usize)>, Option<i64>, u64, u64, 
 #[pyfunction]
 fn scan_tail(py: Python<'_>, path: &[u8], cursor: Option<(u64, u32)>) -> PyResult<PyTail> {
     let path = path_of(path);
-    let found = py.detach(|| tail::scan_tail(&open(path)?, take_cursor(cursor)))?;
+    let found = attended(py, |go_on| tail::scan_tail(&open(path)?.watched(go_on), take_cursor(cursor)))?;
     let boundaries = found.boundaries.into_iter().map(|mark| (mark.step, mark.offset, mark.length)).collect();
     let damage = found.damage;
     let cursor = give_cursor(found.cursor);
@@ -86,7 +151,7 @@ type PyProbe = (Option<i64>, Option<String>, Option<i64>, Option<String>, u64);
 #[pyfunction]
 fn probe(py: Python<'_>, path: &[u8]) -> PyResult<PyProbe> {
     let path = path_of(path);
-    let found = py.detach(|| core_probe::probe(&open(path)?))?;
+    let found = attended(py, |go_on| core_probe::probe(&open(path)?.watched(go_on)))?;
     let (first, last) = (stamp(found.first), stamp(found.last));
     Ok((first.0, first.1, last.0, last.1, found.size))
 }
@@ -96,7 +161,7 @@ type PyFound = (i64, Option<String>, u64, Option<i64>);
 #[pyfunction]
 fn find_step(py: Python<'_>, path: &[u8], step: i64, slack: u64) -> PyResult<Option<PyFound>> {
     let path = path_of(path);
-    let found = py.detach(|| core_probe::find_step(&open(path)?, step, slack))?;
+    let found = attended(py, |go_on| core_probe::find_step(&open(path)?.watched(go_on), step, slack))?;
     Ok(found.map(|found| (found.place.step, found.place.created_at, found.place.offset, found.last_step)))
 }
 
@@ -104,15 +169,15 @@ type PyCandidate = (i64, Option<String>, i64, Option<String>, u64, Option<i64>, 
 
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // what the binding makes of a list
-fn probe_candidates(py: Python<'_>, paths: Vec<Vec<u8>>, step: i64, slack: u64) -> Vec<Option<PyCandidate>> {
+fn probe_candidates(py: Python<'_>, paths: Vec<Vec<u8>>, step: i64, slack: u64) -> PyResult<Vec<Option<PyCandidate>>> {
     let paths: Vec<PathBuf> = paths.iter().map(|path| path_of(path).to_owned()).collect();
-    let found = py.detach(|| core_probe::probe_candidates(&paths, step, slack));
+    let found = attended(py, |go_on| core_probe::probe_candidates(&paths, step, slack, go_on))?;
     let give = |candidate: core_probe::Candidate| {
         let core_probe::Candidate { first, place, last, size } = candidate;
         let last = stamp(last);
         (first.step, first.created_at, place.step, place.created_at, place.offset, last.0, last.1, size)
     };
-    found.into_iter().map(|candidate| candidate.map(give)).collect()
+    Ok(found.into_iter().map(|candidate| candidate.map(give)).collect())
 }
 
 #[pyfunction]
@@ -129,8 +194,8 @@ type PyColumns<'py> =
 #[allow(clippy::needless_pass_by_value)] // what can be used while the interpreter is released
 fn read_tree(py: Python<'_>, path: &[u8], take: Py<PyAny>) -> PyResult<(u64, u64, Vec<u64>, u64)> {
     let path = path_of(path);
-    py.detach(|| {
-        let opened = open(path)?;
+    attended(py, |go_on| {
+        let opened = open(path)?.watched(go_on);
         let (mut lines, mut damage) = (0, Damage::default());
         tree::read_tree(&opened, |part| {
             Python::attach(|py| take.call1(py, columns(py, &part)?).map(|_| ()))?;
@@ -138,7 +203,7 @@ fn read_tree(py: Python<'_>, path: &[u8], take: Py<PyAny>) -> PyResult<(u64, u64
             damage.append(part.damage);
             Ok::<_, PyErr>(())
         })?;
-        Ok((lines, damage.count, damage.offsets, opened.size))
+        Ok::<_, PyErr>((lines, damage.count, damage.offsets, opened.size))
     })
 }
 
@@ -234,7 +299,7 @@ impl Reader {
 
     /// The next records as tuples, and for each where a later read goes on; two empty lists at the end.
     fn batch<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Vec<u64>)> {
-        let batch = py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).batch())?;
+        let batch = attended(py, |go_on| self.inner.lock().unwrap_or_else(PoisonError::into_inner).batch(go_on))?;
         let rows = PyList::empty(py);
         for row in 0..batch.rows.len() {
             rows.append(if self.are_steps { step_row(py, &batch, row)? } else { self.record_row(py, &batch, row)? })?;
@@ -267,25 +332,46 @@ impl Reader {
 }
 
 fn step_row<'py>(py: Python<'py>, batch: &Batch, row: usize) -> PyResult<Bound<'py, PyTuple>> {
-    let text = |member| batch.value(row, member).and_then(text::string).map(|text| PyString::new(py, &text));
+    let text = |member| batch.value(row, member).map_or(Ok(None), |raw| give_text(py, raw));
     let Row { step, offset, length, raw, .. } = batch.rows[row];
-    let raw = PyBytes::new(py, &batch.bytes[raw.0..raw.1]);
-    (step, text(INDEX + 1), text(INDEX + 2), text(INDEX + 3), text(INDEX + 4), offset, length, raw).into_pyobject(py)
+    let raw = give_bytes(py, &batch.bytes[raw.0..raw.1])?;
+    (step, text(INDEX + 1)?, text(INDEX + 2)?, text(INDEX + 3)?, text(INDEX + 4)?, offset, length, raw)
+        .into_pyobject(py)
+}
+
+fn give_bytes<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    check_room(raw)?;
+    Ok(PyBytes::new(py, raw))
+}
+
+/// None when the value is no string.
+fn give_text<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Option<Bound<'py, PyString>>> {
+    check_room(raw)?;
+    Ok(text::string(raw).map(|text| PyString::new(py, &text)))
+}
+
+/// Asks for the memory that is needed to make something of a large value: where there is none, a `MemoryError` can
+/// still be told; in the making of it the process would end.
+fn check_room(raw: &[u8]) -> PyResult<()> {
+    if raw.len() > LARGE_BYTES && Vec::<u8>::new().try_reserve_exact(raw.len().saturating_mul(2)).is_err() {
+        return Err(PyMemoryError::new_err(format!("too little memory for a value of {} bytes", raw.len())));
+    }
+    Ok(())
 }
 
 /// A plain value as it is; a list, an object or an integer beyond 64 bits as its bytes, to be decoded in Python.
 fn give_value<'py>(py: Python<'py>, raw: Option<&[u8]>) -> PyResult<Bound<'py, PyAny>> {
     let none = || py.None().into_bound(py);
     let Some(raw) = raw else { return Ok(none()) };
-    if let Some(text) = text::string(raw) {
-        return Ok(PyString::new(py, &text).into_any());
+    if let Some(text) = give_text(py, raw)? {
+        return Ok(text.into_any());
     }
     match text::scalar(raw) {
         Scalar::Integer(number) => Ok(number.into_pyobject(py)?.into_any()),
         Scalar::Float(number) => Ok(number.into_pyobject(py)?.into_any()),
         Scalar::Bool(flag) => Ok(flag.into_pyobject(py)?.to_owned().into_any()),
         Scalar::Null => Ok(none()),
-        Scalar::Other => Ok(PyBytes::new(py, raw).into_any()),
+        Scalar::Other => Ok(give_bytes(py, raw)?.into_any()),
     }
 }
 
@@ -298,18 +384,18 @@ fn open_unlinked(py: Python<'_>, path: &[u8]) -> PyResult<i32> {
 /// The standard input is read as it is; another descriptor by its name below `/dev/fd`.
 #[pyfunction]
 fn gate(py: Python<'_>, fd: u32) -> PyResult<(bool, Bound<'_, PyBytes>)> {
-    let read = || {
+    let read = |go_on: &GoOn<'_>| {
         if fd == 0 {
-            return Ok(core_gate::gate(rustix::stdio::stdin()));
+            return Ok(core_gate::gate(rustix::stdio::stdin(), go_on)?);
         }
         let path = PathBuf::from(format!("/dev/fd/{fd}"));
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
         match rustix::fs::open(&path, flags, rustix::fs::Mode::empty()) {
-            Ok(descriptor) => Ok(core_gate::gate(descriptor.as_fd())),
+            Ok(descriptor) => Ok(core_gate::gate(descriptor.as_fd(), go_on)?),
             Err(error) => Err(os_error(&error.into(), &path)),
         }
     };
-    let (is_nothing, payload) = py.detach(read)?;
+    let (is_nothing, payload) = attended(py, read)?;
     Ok((is_nothing, PyBytes::new(py, &payload)))
 }
 

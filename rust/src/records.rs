@@ -143,7 +143,13 @@ impl Record<'_> {
 
     /// Member `key` as text; None when it is no string.
     pub fn text(&mut self, key: usize) -> io::Result<Option<String>> {
-        Ok(self.value(key, usize::MAX)?.and_then(text::string).map(Into::into))
+        let Some(raw) = self.value(key, usize::MAX)? else { return Ok(None) };
+        let mut text = String::new();
+        text.try_reserve_exact(raw.len())?; // for as much as the text can have
+        Ok(text::string(raw).map(|found| {
+            text.push_str(&found);
+            text
+        }))
     }
 
     /// True when member `key` is a string that says `name`.
@@ -237,10 +243,16 @@ impl Records {
                 Piece::Long(long) => long,
             },
         };
+        let before = self.progress;
         match self.read_long(source, &long, sift) {
             Ok(line) => {
                 self.long = (line.end == line.offset).then_some(long);
                 Ok(Some(line))
+            }
+            // The reader was told to end, and may go on with this line later.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                (self.progress, self.long) = (before, Some(long));
+                Err(error)
             }
             Err(error) => {
                 self.progress = Progress::default();

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::mem;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ use crate::open::Opened;
 use crate::records::{Damage, Record, Records, Sift, Unread};
 use crate::text;
 use crate::walker::{Keys, Span};
+use crate::watch::{GoOn, Watched};
 
 /// A batch ends with so many records,
 const BATCH_ROWS: usize = 512;
@@ -114,6 +116,16 @@ impl Batch {
         let (start, end) = self.spans[row * members + member]?;
         Some(&self.bytes[start..end])
     }
+
+    const fn lengths(&self) -> (usize, usize, usize) {
+        (self.rows.len(), self.bytes.len(), self.spans.len())
+    }
+
+    fn truncate(&mut self, (rows, bytes, spans): (usize, usize, usize)) {
+        self.rows.truncate(rows);
+        self.bytes.truncate(bytes);
+        self.spans.truncate(spans);
+    }
 }
 
 /// Reads a file's chosen records.
@@ -124,6 +136,8 @@ pub struct Reader {
     file: Option<File>,
     inner: Inner,
     failed: Option<Error>,
+    /// What was complete when a read was ended.
+    left: Batch,
     /// Where reading began.
     pub start: u64,
     /// The cursor did not fit the file: it is read from the start.
@@ -137,18 +151,24 @@ impl Reader {
         let (start, restarted) = begin(&opened.file, opened.size, cursor).map_err(Error::reading(&opened.path, 0))?;
         let inner = Inner::new(choice, start, opened.size, is_closed, BUFFER_BYTES);
         let Opened { file, path, .. } = opened;
-        Ok(Self { path, file: Some(file), inner, failed: None, start, restarted })
+        Ok(Self { path, file: Some(file), inner, failed: None, left: Batch::default(), start, restarted })
     }
 
-    /// The next records; none at the end. What was complete before an error comes first, then the error.
-    pub fn batch(&mut self) -> Result<Batch, Error> {
+    /// The next records; none at the end. What was complete before an error comes first, then the error; only what
+    /// `go_on` says comes at once, and the next call goes on from there.
+    pub fn batch(&mut self, go_on: &GoOn<'_>) -> Result<Batch, Error> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let mut batch = Batch::default();
-        let Some(file) = &self.file else { return Ok(batch) };
-        if let Err(source) = self.inner.batch(file, &mut batch) {
+        let mut batch = mem::take(&mut self.left);
+        let Some(file) = &self.file else { return Ok(Batch::default()) };
+        if let Err(source) = self.inner.batch(&Watched { source: file, go_on }, &mut batch) {
+            let is_ended = source.kind() == io::ErrorKind::Interrupted;
             let error = Error::reading(&self.path, self.inner.end())(source);
+            if is_ended {
+                self.left = batch;
+                return Err(error);
+            }
             if batch.rows.is_empty() {
                 return Err(error);
             }
@@ -174,7 +194,7 @@ impl Reader {
         self.file = None;
         let end = self.inner.end();
         let none = Choice { members: Vec::new(), filters: Vec::new(), range: None, is_whole: false };
-        let damage = std::mem::take(&mut self.inner.records.damage);
+        let damage = mem::take(&mut self.inner.records.damage);
         self.inner = Inner::new(none, end, end, false, 0);
         self.inner.records.damage = damage;
     }
@@ -225,17 +245,26 @@ impl Inner {
     /// Adds the next records; none at the end.
     pub fn batch(&mut self, source: &impl ReadAt, batch: &mut Batch) -> io::Result<()> {
         while !self.is_done && batch.rows.len() < BATCH_ROWS && batch.bytes.len() < BATCH_BYTES {
-            let before = batch.rows.len();
+            let before = batch.lengths();
             let mut pick = Pick { choice: &self.choice, groups: &self.groups, batch, rows_max: BATCH_ROWS, objects: 0 };
-            if let Some(line) = self.records.next_line(source, &mut pick)? {
-                if let Some(last) = batch.rows[before..].last_mut() {
-                    last.next = line.end;
+            match self.records.next_line(source, &mut pick) {
+                Ok(Some(line)) => {
+                    if let Some(last) = batch.rows[before.0..].last_mut() {
+                        last.next = line.end;
+                    }
                 }
-                continue;
-            }
-            self.is_done = true;
-            if self.is_closed {
-                self.take_tail(source, batch)?;
+                Ok(None) => {
+                    if self.is_closed {
+                        self.take_tail(source, batch)?;
+                    }
+                    self.is_done = true;
+                }
+                Err(error) => {
+                    if error.kind() == io::ErrorKind::Interrupted {
+                        batch.truncate(before); // the line is read again
+                    }
+                    return Err(error);
+                }
             }
         }
         Ok(())
@@ -243,15 +272,13 @@ impl Inner {
 
     /// Takes the unfinished tail when it is one whole object.
     fn take_tail(&mut self, source: &impl ReadAt, batch: &mut Batch) -> io::Result<()> {
-        let (rows, bytes, spans) = (batch.rows.len(), batch.bytes.len(), batch.spans.len());
-        let mut pick = Pick { choice: &self.choice, groups: &[], batch, rows_max: rows + 1, objects: 0 };
-        let is_read = self.records.read_tail(source, self.limit, &mut pick)?;
-        if !is_read || pick.objects != 1 {
-            batch.rows.truncate(rows);
-            batch.bytes.truncate(bytes);
-            batch.spans.truncate(spans);
+        let before = batch.lengths();
+        let mut pick = Pick { choice: &self.choice, groups: &[], batch, rows_max: before.0 + 1, objects: 0 };
+        let is_read = self.records.read_tail(source, self.limit, &mut pick);
+        if !matches!(is_read, Ok(true)) || pick.objects != 1 {
+            batch.truncate(before);
         }
-        Ok(())
+        is_read.map(|_| ())
     }
 }
 
@@ -297,7 +324,9 @@ impl Pick<'_> {
         let Batch { bytes, rows, spans } = &mut *self.batch;
         let start = bytes.len();
         if self.choice.is_whole {
-            bytes.extend_from_slice(record.raw()?);
+            let raw = record.raw()?;
+            bytes.try_reserve(raw.len())?;
+            bytes.extend_from_slice(raw);
             spans.extend(
                 (0..self.choice.members.len())
                     .map(|member| record.span(member).map(|(from, to)| (start + from, start + to))),
@@ -306,6 +335,7 @@ impl Pick<'_> {
             for member in 0..self.choice.members.len() {
                 let from = bytes.len();
                 let value = record.value(member, usize::MAX)?;
+                bytes.try_reserve(value.map_or(0, <[u8]>::len))?;
                 bytes.extend_from_slice(value.unwrap_or_default());
                 spans.push(value.map(|value| (from, from + value.len())));
             }

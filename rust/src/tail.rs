@@ -4,10 +4,11 @@
 //! needles that it does not hold, and only the lines that hold one are walked. Many new bytes are read by several
 //! threads; what comes out is the same.
 
+use std::convert::Infallible;
 use std::io;
 use std::iter;
 use std::panic::resume_unwind;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, mpsc};
 use std::thread;
 
 use memchr::memmem::Finder;
@@ -20,6 +21,7 @@ use crate::parts::borders;
 use crate::records::{Damage, Record, Records, Sift, Unread, leading_step};
 use crate::threads;
 use crate::walker::Keys;
+use crate::watch::receive;
 
 /// A line that holds none of these has no CHECKPOINT, no other step than its leading one, and no second object.
 const NEEDLES: [&str; 4] = ["CHECKPOINT", "\\u00", "\"step_index\"", "}{"];
@@ -61,7 +63,7 @@ pub struct Tail {
 }
 
 /// Reads every complete line behind the cursor, or from the start where there is none or where it does not fit.
-pub fn scan_tail(opened: &Opened, cursor: Option<Cursor>) -> Result<Tail, Error> {
+pub fn scan_tail(opened: &Opened<impl ReadAt + Sync>, cursor: Option<Cursor>) -> Result<Tail, Error> {
     let new_bytes = opened.size.saturating_sub(cursor.map_or(0, |cursor| cursor.offset));
     let parts = threads::count(usize::try_from(new_bytes / PART_BYTES).unwrap_or(usize::MAX));
     let found = if parts < 2 {
@@ -92,15 +94,25 @@ pub fn scan_in_parts(
     let borders = borders(source, start, size, parts)?;
     let read = |ends: &[u64]| Part::read(source, ends[0], ends[1], buffer_bytes);
     let read_parts: Vec<io::Result<Part>> = thread::scope(|scope| {
-        let start = |ends| (ends, thread::Builder::new().spawn_scoped(scope, move || read(ends)));
+        let (sender, receiver) = mpsc::channel::<Infallible>();
+        let start = |ends| {
+            let sender = sender.clone();
+            let work = move || {
+                let _until_it_ends = sender;
+                read(ends)
+            };
+            (ends, thread::Builder::new().spawn_scoped(scope, work))
+        };
         let others: Vec<_> = borders.windows(2).skip(1).map(start).collect();
+        drop(sender);
         let first = read(&borders[..2]);
+        receive(&receiver, || source.go_on())?;
         let others = others.into_iter().map(|(ends, other)| match other {
             Ok(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(_) => read(ends),
         });
-        iter::once(first).chain(others).collect()
-    });
+        Ok::<_, io::Error>(iter::once(first).chain(others).collect())
+    })?;
     let mut all = Part::new(start);
     for part in read_parts {
         all.append(part?);

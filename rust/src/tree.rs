@@ -64,7 +64,10 @@ pub struct Part {
 }
 
 /// Reads every complete line and gives the parts of the file in their order to `take`, whose error ends the read.
-pub fn read_tree<E: From<Error>>(opened: &Opened, mut take: impl FnMut(Part) -> Result<(), E>) -> Result<(), E> {
+pub fn read_tree<E: From<Error>>(
+    opened: &Opened<impl ReadAt + Sync>,
+    mut take: impl FnMut(Part) -> Result<(), E>,
+) -> Result<(), E> {
     let Opened { file, path, size } = opened;
     read_in_parts(file, *size, BUFFER_BYTES, size.div_ceil(PART_BYTES), |found| {
         take(found.map_err(Error::reading(path, 0))?)
@@ -86,7 +89,7 @@ pub fn read_in_parts<E>(
     };
     let new_reader = || Reader::new(size, buffer_bytes);
     let read = |reader: &mut Reader, start, end| reader.read(source, start, end);
-    read_in_order(&borders, threads::count(borders.len() - 1), new_reader, read, take)
+    read_in_order(source, &borders, threads::count(borders.len() - 1), new_reader, read, take)
 }
 
 /// Reads parts of a file, one after another with the same buffers.

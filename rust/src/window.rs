@@ -59,6 +59,8 @@ impl<S: ReadAt> Window for OnDisk<'_, S> {
     }
 
     fn get<'w>(&'w mut self, start: usize, end: usize, spare: &'w mut Vec<u8>) -> io::Result<&'w [u8]> {
+        spare.clear();
+        spare.try_reserve_exact(end - start)?;
         spare.resize(end - start, 0);
         read_all(self.source, spare, self.offset + start as u64)?;
         Ok(spare)

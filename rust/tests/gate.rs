@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use naive::Folder;
+use naive::{ALWAYS, Folder};
 use rehydrate::cursor::Cursor;
 use rehydrate::gate::{decide, gate};
 use rehydrate::tail::scan_tail;
@@ -207,7 +207,7 @@ fn reading_stops_at_the_first_value_though_the_pipe_stays_open() {
     let payload = scene.payload("transcript.jsonl");
     writer.write_all(payload.as_bytes()).expect("written");
     let start = Instant::now();
-    assert_eq!(gate(reader.as_fd()), (true, payload.into_bytes()));
+    assert_eq!(gate(reader.as_fd(), &ALWAYS).expect("never told to end"), (true, payload.into_bytes()));
     assert!(start.elapsed() < Duration::from_millis(800));
 }
 
@@ -216,7 +216,7 @@ fn an_unfinished_payload_is_given_up_after_a_second() {
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
     writer.write_all(b" {\"transcriptPath\":").expect("written");
     let start = Instant::now();
-    assert_eq!(gate(reader.as_fd()), (true, b" {\"transcriptPath\":".to_vec()));
+    assert_eq!(gate(reader.as_fd(), &ALWAYS).expect("never told to end"), (true, b" {\"transcriptPath\":".to_vec()));
     assert!((800..3000).contains(&start.elapsed().as_millis()));
 }
 
@@ -224,5 +224,5 @@ fn an_unfinished_payload_is_given_up_after_a_second() {
 fn the_end_of_input_ends_reading() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(writer);
-    assert_eq!(gate(reader.as_fd()), (true, Vec::new()));
+    assert_eq!(gate(reader.as_fd(), &ALWAYS).expect("never told to end"), (true, Vec::new()));
 }

@@ -226,3 +226,6 @@ pub fn mixed() -> Vec<u8> {
     ];
     lines.join(&b'\n').into_iter().chain(*b"\n{\"step_index\":14,\"type\":\"CHECKPOINT\"").collect()
 }
+
+/// Never tells a read to end.
+pub const ALWAYS: fn() -> std::io::Result<()> = || Ok(());

@@ -6,7 +6,7 @@ mod naive;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use naive::Folder;
+use naive::{ALWAYS, Folder};
 use rehydrate::probe::{Looker, find_step, probe, probe_candidates};
 
 fn line(step: i64, pad: usize) -> String {
@@ -142,7 +142,7 @@ fn candidates_come_in_order_and_none_for_what_cannot_be_a_parent() {
         paths.push(folder.write("empty", b""));
         paths.push(folder.path(""));
     }
-    let all = probe_candidates(&paths, 51, 2);
+    let all = probe_candidates(&paths, 51, 2, &ALWAYS).expect("never told to end");
     for (at, found) in all.iter().enumerate() {
         let (number, kind) = (i64::try_from(at / 5).expect("small"), at % 5);
         if kind == 0 && number <= 1 {
@@ -164,7 +164,7 @@ fn candidates_agree_with_the_operations_one_by_one() {
     }
     let path = folder.write("one", text.as_bytes());
     let opened = folder.open("two", text.as_bytes());
-    let all = probe_candidates(&[path], 5, 4);
+    let all = probe_candidates(&[path], 5, 4, &ALWAYS).expect("never told to end");
     let found = find_step(&opened, 5, 4).expect("readable").expect("there");
     let ends = probe(&opened).expect("readable");
     let candidate = all[0].as_ref().expect("a candidate");

@@ -3,7 +3,7 @@
 
 mod naive;
 
-use naive::{Folder, Shrinking, mixed};
+use naive::{ALWAYS, Folder, Shrinking, mixed};
 use rehydrate::cursor::Cursor;
 use rehydrate::records::Damage;
 use rehydrate::steps::{Batch, Choice, Filter, Inner, Reader};
@@ -158,7 +158,7 @@ fn a_reader_goes_on_from_a_cursor_and_ends_in_batches() {
     let mut seen = 0;
     let mut middle = 0;
     loop {
-        let batch = reader.batch().expect("readable");
+        let batch = reader.batch(&ALWAYS).expect("readable");
         if batch.rows.is_empty() {
             break;
         }
@@ -170,13 +170,16 @@ fn a_reader_goes_on_from_a_cursor_and_ends_in_batches() {
     let cursor = reader.cursor(middle).expect("readable");
     let opened = folder.open("b", file.as_bytes());
     let mut rest = Reader::new(opened, Choice::steps(None, None), Some(cursor), false).expect("open");
-    assert_eq!((rest.batch().expect("readable").rows[0].step, rest.restarted, rest.start), (Some(100), false, middle));
+    assert_eq!(
+        (rest.batch(&ALWAYS).expect("readable").rows[0].step, rest.restarted, rest.start),
+        (Some(100), false, middle)
+    );
     let wrong = Cursor { crc: cursor.crc ^ 1, ..cursor };
     let opened = folder.open("c", file.as_bytes());
     let again = Reader::new(opened, Choice::steps(None, None), Some(wrong), false).expect("open");
     assert_eq!((again.restarted, again.start), (true, 0));
     reader.close();
-    assert!(reader.batch().expect("closed").rows.is_empty());
+    assert!(reader.batch(&ALWAYS).expect("closed").rows.is_empty());
     assert!(reader.cursor(middle).is_err());
 }
 
