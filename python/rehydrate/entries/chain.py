@@ -51,7 +51,7 @@ def walk(
     """
     way = _Way(scope, boundaries, parents)
     for at in way.back(tip):
-        if at in way.compactions and not past(at):
+        if way.is_compaction(at) and not past(at):
             break
     return way.chain()
 
@@ -77,10 +77,14 @@ class _Way:
         self._is_silent = False  # nobody has spoken before where the walk is: then it is not asked again
         self._resumed: dict[int, int] = {}  # boundary -> what it kept that the conversation went on from
         self._skip: dict[int, int] = {}  # entry that cannot be stitched to -> one before it that may
-        self.compactions = frozenset(boundaries)
 
     def chain(self) -> Chain:
         return Chain(tuple(reversed(self._taken)), tuple(reversed(self._gaps)))
+
+    def is_compaction(self, index: int) -> bool:
+        """Whether the entry is one of the boundaries; without a set of them, as there are many short walks."""
+        place = bisect_left(self._marks, index)
+        return place < len(self._marks) and self._marks[place] == index
 
     def back(self, tip: int) -> Iterator[int]:
         """From `tip` on, newest first."""
@@ -95,7 +99,7 @@ class _Way:
         """The entry that comes before this one in the conversation."""
         if index in self._parents:
             return self._unseen(index, self._parents[index])
-        if index in self.compactions:
+        if self.is_compaction(index):
             return self._before_boundary(index)
         uuid = self._scope.log.entries[index].parent
         if uuid is None:

@@ -16,9 +16,7 @@ def leaf(scope: Scope) -> int | None:
     """The entry that the conversation ends with; None when there is no conversation."""
     log = scope.log
     fallback = None
-    for index in range(scope.end - 1, -1, -1):
-        if log.entries[index].type not in SPOKEN or not log.is_entry(index):
-            continue
+    for index in scope.turns_back():
         if scope.is_aside(index) or not scope.spoken(index) or _is_late(scope, index):
             continue
         tips = _tips(scope, index)

@@ -1,6 +1,7 @@
 """What of a log is looked at: all of it or its beginning, the conversation itself or a subagent's."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from . import messages
@@ -13,15 +14,26 @@ BOUNDARY = "compact_boundary"
 class Scope:
     """A log up to one of its records: what was written behind `end` does not exist in it."""
 
-    def __init__(self, log: Log, *, end: int | None = None, agent: bool = False) -> None:
-        """`agent`: the file is a subagent's own, so its sidechain is the conversation."""
+    def __init__(
+        self, log: Log, *, end: int | None = None, agent: bool = False, turns: Sequence[int] | None = None
+    ) -> None:
+        """`agent`: the file is a subagent's own, so its sidechain is the conversation.  `turns`: known already."""
         self.log = log
         self.end = len(log) if end is None else end
         self.agent = agent
+        self._turns = turns
 
     def before(self, end: int) -> "Scope":
         """The same log as it was before that record was written."""
-        return Scope(self.log, end=min(end, self.end), agent=self.agent)
+        if self._turns is None:
+            self._turns = _turns(self.log)
+        return Scope(self.log, end=min(end, self.end), agent=self.agent, turns=self._turns)
+
+    def turns_back(self) -> Iterator[int]:
+        """The entries of the user and the assistant, in whatever line of descent, the last one first."""
+        if self._turns is None:
+            self._turns = _turns(self.log)
+        return (self._turns[place] for place in range(bisect_left(self._turns, self.end) - 1, -1, -1))
 
     def at(self, uuid: object) -> int | None:
         """As `Log.at`."""
@@ -54,6 +66,10 @@ class Scope:
     def spoken(self, index: int) -> bool:
         """Whether somebody speaks in the entry: the user, the assistant, or a tool."""
         return self.log.entries[index].type in SPOKEN and not messages.is_meta(self.log.record(index))
+
+
+def _turns(log: Log) -> list[int]:
+    return [i for i, entry in enumerate(log.entries) if entry.type in SPOKEN and log.is_entry(i)]
 
 
 def boundary_of(record: Record) -> Record | None:

@@ -19,8 +19,9 @@ _ID = re.compile(rb'"tool_use_id"\s*:\s*"([^"\\]*)"')
 class _Answer:
     """The records of one answer."""
 
+    first: int
+    """The one that stands first in the file."""
     records: list[int] = field(default_factory=list)
-    results: list[int] = field(default_factory=list)
     calls: set[str] = field(default_factory=set)
 
 
@@ -40,8 +41,9 @@ def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> lis
         if log.entries[index].type == "assistant":
             record = log.record(index)
             name = messages.message_id(record) or f"\0{index}"
-            answer = answers.setdefault(name, _Answer())
+            answer = answers.setdefault(name, _Answer(index))
             answer.records.append(index)
+            answer.first = min(answer.first, index)
             answer.calls.update(call.id for call in messages.calls(record))
     answered = {
         result.id
@@ -64,6 +66,8 @@ def _near(scope: Scope, chain: Sequence[int], order: dict[int, int]) -> list[int
     if _strays(scope, order):
         return list(range(len(chain)))
     found: set[int] = set()
+    if not any(log.entries[index].type == "assistant" for index in chain):
+        return []  # to look for one around every place would take for ever
     for place, index in enumerate(chain):
         if place in found or all(child in order or child >= scope.end for child in log.children(index)):
             continue
@@ -180,7 +184,7 @@ def _search(
     wanted = {call: answer for answer in answers for call in answer.calls - have}
     if not wanted:
         return
-    first = min(min(answer.records) for answer in wanted.values())
+    first = min(answer.first for answer in wanted.values())
     for index in range(max(first, after) + 1, scope.end):
         if log.entries[index].type != "user" or index in order or index in brought or not log.is_entry(index):
             continue
@@ -192,7 +196,7 @@ def _search(
             continue
         for result in messages.results(record):
             answer = wanted.get(result.id)
-            if answer is not None and min(answer.records) < index:
+            if answer is not None and answer.first < index:
                 brought[index] = answer
 
 
@@ -212,6 +216,7 @@ def _merged(
 ) -> list[int]:
     """Each in its place: before the first of its answer's stretch of the chain that stands behind it in the file."""
     log = scope.log
+    starts = {id(answer): min(order[index] for index in answer.records) for answer in answers}
     ends = {id(answer): max(order[index] for index in answer.records) for answer in answers}
     owner = {call: answer for answer in answers for call in answer.calls}
     for index in near:
@@ -229,9 +234,10 @@ def _merged(
             if ids and ids <= taken:  # a second answer to a call that has one
                 continue
             taken |= ids
-        start = min(order[each] for each in answer.records)
-        stretch = range(start, ends[id(answer)] + 1)
-        place = next((each for each in stretch if chain[each] > index), ends[id(answer)] + 1)
+        place = starts[id(answer)]
+        while place <= ends[id(answer)] and chain[place] < index:
+            place += 1
+        starts[id(answer)] = place  # nor can one that stands further on come before that
         before.setdefault(place, []).append(index)
     merged: list[int] = []
     for place in range(len(chain) + 1):

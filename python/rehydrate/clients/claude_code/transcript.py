@@ -46,7 +46,8 @@ def survey(place: layout.Place) -> Survey:
         passed: frozenset[int] = frozenset()
         if tip is not None and marks:
             passed = frozenset(walk(scope, tip, boundaries=marks, parents={}, past=lambda _: True).entries)
-        judged = [_judge(place, scope, marks, at, passed) for at in range(len(marks))]
+        last = next((i for i in scope.turns_back() if not scope.is_aside(i) and scope.spoken(i)), -1)
+        judged = [_judge(place, scope, marks, at, index in passed or index > last) for at, index in enumerate(marks)]
         return Survey(tuple(judged), None if tip is None else log.entries[tip].uuid)
 
 
@@ -136,28 +137,19 @@ def read(
 # -- boundaries -------------------------------------------------------------------------------------------------------
 
 
-def _judge(place: layout.Place, scope: Scope, marks: list[int], at: int, passed: frozenset[int]) -> Boundary:
+def _judge(place: layout.Place, scope: Scope, marks: list[int], at: int, counts: bool) -> Boundary:
+    """`counts`: the conversation went on from it, or nobody has spoken since."""
     log, index = scope.log, marks[at]
     entry = log.entries[index]
     said = boundary_of(log.record(index)) or {}
     trigger = text_member(said, "trigger")
     why = f"{trigger if trigger in FORMS else 'unknown'} compaction"
-    counts = index in passed or _is_last(scope, index)
     if not counts:
         why += "; the conversation went on from before it"
     number = at + 1
     before = scope.before(index)
-    name = _name(place, before, marks[:at], number)
+    name = _name(place, before, marks, number)
     return Boundary(entry.uuid or "", number, name, FORMS.get(trigger, 3), counts, why, entry.offset, entry.length)
-
-
-def _is_last(scope: Scope, boundary: int) -> bool:
-    """Whether nobody of the conversation has spoken since."""
-    return not any(
-        scope.log.is_entry(index) and not scope.is_aside(index) and scope.spoken(index)
-        for index in range(boundary + 1, scope.end)
-        if scope.log.entries[index].type in ("user", "assistant")
-    )
 
 
 def _name(place: layout.Place, scope: Scope, marks: list[int], number: int) -> str:
