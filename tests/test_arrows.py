@@ -43,6 +43,7 @@ MEMBERS = {
     "deadline": "hook",
     "hostfile": "registration",
     "invocation": "hook",
+    "stretches": "hook",
     "jsonspans": "registration",
     "compaction": "hook",
     "launch": "registration",

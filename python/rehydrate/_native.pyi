@@ -22,9 +22,12 @@ __all__ = [
 ]
 
 def scan_tail(
-    path: bytes, cursor: tuple[int, int] | None
+    path: bytes, cursor: tuple[int, int] | None, end: int | None
 ) -> tuple[tuple[int, int, str], list[tuple[int | None, int, int]], int | None, int, int, list[int], bool]:
-    """cursor, boundaries (step, offset, length), last step, lines, damaged, damaged offsets, restarted."""
+    """cursor, boundaries (step, offset, length), last step, lines, damaged, damaged offsets, restarted.
+
+    `end`: where it ends, where that is before the end of the file.
+    """
 
 def probe(path: bytes) -> tuple[int | None, str | None, int | None, str | None, int]:
     """First step, its time, highest step in the tail window, its time, size."""

@@ -24,8 +24,19 @@ NEW_BYTES_MAX = 1 << 20
 STATE_MAX = 1 << 20
 STATE_VERSION = 2
 UNCUT, CUT = "transcript_full.jsonl", "transcript.jsonl"
-_KEPT = ("last_checkpoint", "lineage", "error")
-_CHECKED = ("version", "client", "conversation", "transcript", "cursor", "done", "delivery", "workspaces", "writes")
+_KEPT = ("last_checkpoint", "lineage")
+_CHECKED = (
+    "version",
+    "client",
+    "conversation",
+    "transcript",
+    "cursor",
+    "done",
+    "delivery",
+    "workspaces",
+    "writes",
+    "error",
+)
 BEFORE = SPACE + b"\xef\xbb\xbf"
 """What may stand before the payload: white space, a byte order mark."""
 
@@ -98,7 +109,9 @@ def _nothing_new(payload: bytes, spans: "dict[str, tuple[int, int]]") -> bool:
 
 
 def _settled(state: "dict[str, Any]", path: str, workspaces: "Any") -> bool:
-    """The state is whole and this transcript's, knows its workspaces, has a cursor, and no delivery is under way."""
+    """The state is whole and this transcript's, knows its workspaces, has a cursor, no delivery under way and no error
+    that may still be one.
+    """
     named = tuple(state[key] for key in ("version", "client", "conversation", "transcript"))
     done, delivery, known = state["done"], state["delivery"], state["workspaces"]
     return (
@@ -111,6 +124,7 @@ def _settled(state: "dict[str, Any]", path: str, workspaces: "Any") -> bool:
         and all(each in known for each in workspaces or ())
         and _is_whole(state["version"])
         and _is_whole(state["writes"])
+        and (state["error"] is None or _is_whole(state["error"]["over_s"]))
     )
 
 

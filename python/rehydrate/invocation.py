@@ -19,6 +19,7 @@ from rehydrate.scan import Tail, iter_records, scan_tail
 from rehydrate.serve import serve
 from rehydrate.settings import DEADLINE_S, Settings, read_settings
 from rehydrate.state import Busy, Delivery, Done, Spot, State, StateUnavailable, Store, locked, spot_for
+from rehydrate.stretches import Stretches
 
 CURSOR_STEP_BYTES = 1 << 20
 """New bytes after which the cursor alone is worth a write."""
@@ -69,21 +70,43 @@ def invoke(client: str, payload: bytes, *, message: str, reply: Reply, environ: 
         spot = spot_for(client, place.session, transcript=place.origin, folder=place.folder, environ=environ)
         call = _Invocation(client, place, spot, read.workspaces, message, reply, settings, deadline)
         with suppress(Busy), locked(spot) as store:
+            kept = store.state.error if store.state is not None and isinstance(store.state.error, dict) else {}
+            read = Stretches(store.state.cursor if store.state is not None else None, kept.get("reached"))
             try:
-                _work(call, store)
+                _work(call, store, read)
+                _note_over(store, kept)
             except (Exception, TooLate) as error:
                 deadline.lift()
-                _remember(store, spot, error)
+                _remember(store, spot, error, read)
                 raise
 
 
-def _remember(store: Store, spot: Spot, error: Exception | TooLate) -> None:
-    """Keep what went wrong where a person finds it; that this fails, too, is no news."""
+def _remember(store: Store, spot: Spot, error: Exception | TooLate, read: Stretches) -> None:
+    """Keep what went wrong where a person finds it, and how far the log was read; that this fails, too, is no news."""
     state = store.state or State(spot.conversation, spot.transcript)
     what = str(error) if isinstance(error, TooLate) else f"{type(error).__name__}: {error}"
-    kept = {"what": what[:500], "time_s": int(time.time())}
+    kept: dict[str, Any] = {"what": what[:500], "time_s": int(time.time())}
+    if isinstance(error, TooLate) and not _is_pending(state):
+        kept["reached"] = read.as_json()
+        if not read.is_whole:
+            kept["what"] += f"; {read.told()}"
+        else:
+            kept["tries"] = _tries(state) + 1
     with suppress(StateUnavailable):
         store.save(replace(state, error=kept), durable=False)
+
+
+def _note_over(store: Store, error: dict[str, Any]) -> None:
+    """Keep that an invocation went well after an error."""
+    state = store.state
+    if error and "over_s" not in error and state is not None and state.error == error:
+        store.save(replace(state, error={**error, "over_s": int(time.time())}), durable=False)
+
+
+def _tries(state: State) -> int:
+    """How often the time was over, one call after another, when the log was read but not yet what is due."""
+    tries = state.error.get("tries") if isinstance(state.error, dict) else None
+    return tries if type(tries) is int else 0
 
 
 def is_off(workspaces: tuple[str, ...]) -> bool:
@@ -91,7 +114,7 @@ def is_off(workspaces: tuple[str, ...]) -> bool:
     return any(os.path.isabs(each) and os.path.lexists(os.path.join(each, ".rehydrate-off")) for each in workspaces)
 
 
-def _work(call: _Invocation, store: Store) -> None:
+def _work(call: _Invocation, store: Store, read: Stretches) -> None:
     state = store.state or State(call.spot.conversation, call.spot.transcript)
     readable = module(call.client, "layout").readable
     if call.place.joined and state.cursor is not None and not _is_pending(state):
@@ -102,7 +125,7 @@ def _work(call: _Invocation, store: Store) -> None:
             _settle(call, store, state, tail)
             return
     with readable(call.place) as place:
-        sent = _settle(replace(call, place=place), store, state, scan_tail(place.path, state.cursor))
+        sent = _settle(replace(call, place=place), store, state, read.read(place.path))
     if sent is not None:
         # Last of all, and not waiting for the disk: a host drops the reply of a process that is killed before its end.
         store.save(sent, durable=False)
@@ -116,6 +139,10 @@ def _settle(call: _Invocation, store: Store, state: State, tail: Tail) -> State 
     if not (pending or tail.boundaries):
         if _worth_a_write(before, after):
             store.save(after, durable=False)
+        return None
+    if not pending and _tries(state) >= TRIES:
+        told = {"what": f"{(state.error or {}).get('what')}; tried {TRIES} times, its last compaction is passed over"}
+        store.save(replace(after, error={"time_s": int(time.time()), **told}), durable=False)
         return None
     boundaries = module(call.client, "transcript").boundaries(call.place)
     if tail.boundaries and tail.boundaries[-1].offset not in {each.offset for each in boundaries}:

@@ -130,7 +130,7 @@ fn is_quiet(payload: &[u8]) -> Option<bool> {
     Some(tail.boundaries.is_empty() && !tail.restarted)
 }
 
-/// Every member that a state has; of the last three only that they are there counts here.
+/// Every member that a state has; of the last two only that they are there counts here.
 const STATE_MEMBERS: [&[u8]; 12] = [
     b"version",
     b"client",
@@ -141,20 +141,20 @@ const STATE_MEMBERS: [&[u8]; 12] = [
     b"done",
     b"delivery",
     b"workspaces",
+    b"error",
     b"last_checkpoint",
     b"lineage",
-    b"error",
 ];
 
-/// The cursor of a state that is whole and of this transcript, knows the payload's workspaces and has no delivery under
-/// way.
+/// The cursor of a state that is whole and of this transcript, knows the payload's workspaces, has no delivery under way
+/// and no error that may still be one.
 fn settled_cursor(state: &[u8], transcript: &str, workspaces: Option<&[u8]>) -> Option<Cursor> {
     // As it is written: one line of printable ASCII.
     let state = state.strip_suffix(b"\n").unwrap_or(state);
     if !state.iter().all(|byte| matches!(byte, b' '..=b'~')) {
         return None;
     }
-    let [version, client, conversation, path, writes, cursor, done, delivery, known, kept @ ..] =
+    let [version, client, conversation, path, writes, cursor, done, delivery, known, error, kept @ ..] =
         members(state, STATE_MEMBERS)?;
     let is_settled = version? == b"2"
         && exact(client?)? == "antigravity"
@@ -164,6 +164,7 @@ fn settled_cursor(state: &[u8], transcript: &str, workspaces: Option<&[u8]>) -> 
         && is_sent(delivery?)?
         && are_known(workspaces, known?)?
         && text::integer(writes?).is_some()
+        && is_over(error?)?
         && kept.iter().all(Option::is_some);
     if is_settled { read_cursor(cursor?) } else { None }
 }
@@ -261,6 +262,15 @@ fn is_sent(raw: &[u8]) -> Option<bool> {
     let [status, id, step, tries] = members(raw, [b"status", b"id", b"step", b"tries"])?;
     let are_whole = text::integer(step?).is_some() && text::integer(tries?).is_some();
     Some(are_whole && exact(id?).is_some() && exact(status?)? == "sent")
+}
+
+/// True for an error that a later invocation did not meet, or none.
+fn is_over(raw: &[u8]) -> Option<bool> {
+    if raw == b"null" {
+        return Some(true);
+    }
+    let [over_s] = members(raw, [b"over_s"])?;
+    Some(text::integer(over_s?).is_some())
 }
 
 /// True when the payload names no workspace that the state does not have.

@@ -137,9 +137,15 @@ fn stamp(place: Option<Place>) -> PyStamp {
 type PyTail = (PyCursor, Vec<(Option<i64>, u64, usize)>, Option<i64>, u64, u64, Vec<u64>, bool);
 
 #[pyfunction]
-fn scan_tail(py: Python<'_>, path: &[u8], cursor: Option<(u64, u32)>) -> PyResult<PyTail> {
+fn scan_tail(py: Python<'_>, path: &[u8], cursor: Option<(u64, u32)>, end: Option<u64>) -> PyResult<PyTail> {
     let path = path_of(path);
-    let found = attended(py, |go_on| tail::scan_tail(&open(path)?.watched(go_on), take_cursor(cursor)))?;
+    let cursor = take_cursor(cursor);
+    let end = end.map_or(u64::MAX, |end| end.max(cursor.map_or(0, |cursor| cursor.offset)));
+    let found = attended(py, |go_on| {
+        let mut opened = open(path)?.watched(go_on);
+        opened.size = opened.size.min(end);
+        tail::scan_tail(&opened, cursor)
+    })?;
     let boundaries = found.boundaries.into_iter().map(|mark| (mark.step, mark.offset, mark.length)).collect();
     let damage = found.damage;
     let cursor = give_cursor(found.cursor);

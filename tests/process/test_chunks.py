@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from rehydrate import invocation
+from rehydrate import invocation, stretches
 
 from .home import Home, Recorder, as_line, checkpoint, long_talk, said, system_message
 
@@ -88,9 +88,9 @@ def test_where_nothing_is_new_only_the_end_of_the_chunks_is_copied(homes, monkey
     payload = json.dumps(home.payload(C)).encode()
     scan_tail, copied = invocation.scan_tail, []
 
-    def measured(path, cursor):
+    def measured(path, cursor, **more):
         copied.append(os.stat(path).st_blocks * 512)
-        return scan_tail(path, cursor)
+        return scan_tail(path, cursor, **more)
 
     def invoke():
         copied.clear()
@@ -98,7 +98,8 @@ def test_where_nothing_is_new_only_the_end_of_the_chunks_is_copied(homes, monkey
         invocation.invoke("antigravity", payload, message="systemMessage", reply=reply, environ=home.environ)
         return reply.sent
 
-    monkeypatch.setattr(invocation, "scan_tail", measured)
+    for module in (invocation, stretches):
+        monkeypatch.setattr(module, "scan_tail", measured)
     log = lines(*long_talk(), *[said(12 + n, "x" * 2_000) for n in range(300)])
     home.set(log)
     assert invoke() == [] and copied[0] > 600_000

@@ -156,7 +156,7 @@ class TestDeadline:
 
         monkeypatch.setattr(invocation, "serve", slow)
 
-    @pytest.mark.parametrize("name", ["serve", "scan_tail", "iter_records"])
+    @pytest.mark.parametrize("name", ["serve", "Stretches.read", "iter_records"])
     def test_a_hook_that_takes_too_long_answers_with_nothing_and_says_why_to_doctor(self, home, name):
         compacted(home)
         if name == "iter_records":  # asked only when the new boundary has the number of the one that was delivered

@@ -100,3 +100,19 @@ def test_real_transcripts(impl):
         ("resume", "a7b0"): ([], 3, 4),
         ("tools", "f03c"): ([], 7, 8),
     }
+
+
+def test_a_read_that_is_to_end_somewhere_reads_the_lines_that_end_there(impl, tmp_path):
+    path = write_lines(tmp_path / "t", [step(index, "CHECKPOINT") for index in range(4)])
+    ends = [mark.offset + mark.length + 1 for mark in impl.scan_tail(path).boundaries]
+    for end in range(ends[-1] + 2):
+        found = impl.scan_tail(path, end=end)
+        assert found.lines == sum(each <= end for each in ends)
+        assert found.cursor == impl.cursor_at(path, max(each for each in (0, *ends) if each <= end))
+        rest = impl.scan_tail(path, found.cursor)
+        assert len(found.boundaries) + len(rest.boundaries) == 4 and not rest.restarted
+    later = impl.scan_tail(path, impl.cursor_at(path, ends[1]), end=5)
+    assert (later.cursor[1], later.lines, later.restarted) == (ends[1], 0, False)
+    assert impl.scan_tail(path, end=1 << 80) == impl.scan_tail(path)
+    with pytest.raises(ValueError, match="end: not below 0"):
+        impl.scan_tail(path, end=-1)

@@ -81,14 +81,15 @@ if BACKEND == "python":
     from . import _pure as _chosen
 
 
-def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None) -> Tail:
+def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None, *, end: "int | None" = None) -> Tail:
     """Reads every complete line after the cursor and finds the records of type CHECKPOINT.
 
-    `cursor`: where an earlier read ended; None reads from the start.  The work is that of reading the new bytes,
+    `cursor`: where an earlier read ended; None reads from the start.  `end`: the offset at which this one ends, not
+    before the cursor's; None reads to the end of the file.  The work is that of reading the new bytes,
     however long the file is.  Exact for every line that is one whole object; `damaged` is a lower bound, as most lines
-    are not looked at in full.  Raises ValueError for a value that is no cursor.
+    are not looked at in full.  Raises ValueError for a value that is no cursor, and an `end` below 0.
     """
-    return _chosen.scan_tail(path, cursor)
+    return _chosen.scan_tail(path, cursor, end=end)
 
 
 def probe(path: "AnyPath") -> Probe:

@@ -90,10 +90,19 @@ def check_step(step: int, slack: int) -> None:
 
 def check_offset(offset: int) -> None:
     """TypeError when it is no int, ValueError when it is below 0."""
-    if not _is_int(offset):
-        raise TypeError(f"offset: an int is wanted, not {offset!r}")
-    if offset < 0:
-        raise ValueError(f"offset: not below 0, as {offset} is")
+    _check_place("offset", offset)
+
+
+def check_end(end: int) -> None:
+    """The same for the offset at which a read ends."""
+    _check_place("end", end)
+
+
+def _check_place(name: str, value: int) -> None:
+    if not _is_int(value):
+        raise TypeError(f"{name}: an int is wanted, not {value!r}")
+    if value < 0:
+        raise ValueError(f"{name}: not below 0, as {value} is")
 
 
 def is_plain(name: object) -> bool:

@@ -6,7 +6,7 @@ that ends with `}` (a `\\r` before the `\\n` apart) and holds none of `CHECKPOIN
 line is walked in full.
 """
 
-from ._arguments import read_cursor
+from ._arguments import check_end, read_cursor
 from ._decode import text
 from ._pure_lines import File, Line, blocks
 from ._pure_members import BLANK, integer
@@ -33,10 +33,14 @@ _CHECKPOINT_MAX = len(_CHECKPOINT) * 6
 """Bytes of the longest way to write it."""
 
 
-def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None) -> Tail:
+def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None, *, end: "int | None" = None) -> Tail:
     """See `rehydrate.scan.scan_tail`."""
     wanted = read_cursor(cursor)
+    if end is not None:
+        check_end(end)
     with File(path) as file:
+        if end is not None:
+            file.size = min(file.size, max(end, wanted[0] if wanted else 0))
         start, restarted = file.resume(wanted)
         tail = _Tail(start)
         try:

@@ -4,6 +4,7 @@ from sys import getfilesystemencodeerrors, getfilesystemencoding
 
 from .. import _native
 from ._arguments import (
+    check_end,
     check_offset,
     check_step,
     is_among,
@@ -27,9 +28,12 @@ _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 _make = tuple.__new__
 
 
-def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None) -> Tail:
+def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None, *, end: "int | None" = None) -> Tail:
     """See `rehydrate.scan.scan_tail`."""
-    found = _native.scan_tail(_path(path), _cursor(cursor))
+    if end is not None:
+        check_end(end)
+        end = min(end, _MAX)
+    found = _native.scan_tail(_path(path), _cursor(cursor), end)
     boundaries = [Mark(*mark) for mark in found[1]]
     return Tail(found[0], boundaries, *found[2:])
 

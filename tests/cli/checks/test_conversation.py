@@ -330,6 +330,12 @@ class TestError:
         change(home, error={"what": "OSError: x", "time_s": int(time.time()) - 60})
         assert installed.well("error").endswith("OSError: x; it has worked since")
 
+    def test_one_that_a_later_call_did_not_meet(self, installed, home):
+        home.write(C, long_talk())
+        home.hook(C)
+        change(home, error={"what": "OSError: x", "time_s": int(time.time()), "over_s": int(time.time())})
+        assert installed.well("error").endswith("OSError: x; it has worked since")
+
     def test_one_of_no_known_shape_says_nothing(self, installed, home):
         home.write(C, long_talk())
         home.hook(C)

@@ -150,13 +150,13 @@ def error(subject: Subject) -> Iterator[Finding]:
         told = chosen.state.error if chosen.state is not None else None
         when_s = told.get("time_s") if isinstance(told, dict) else None
         if told and isinstance(when_s, int):
-            failed.append((when_s, str(told.get("what")), chosen))
+            failed.append((when_s, str(told.get("what")), isinstance(told.get("over_s"), int), chosen))
     if not failed:
         yield Finding(True, "the hook has met no error")
         return
-    when_s, what, chosen = max(failed, key=lambda each: each[0])
+    when_s, what, is_over, chosen = max(failed, key=lambda each: each[0])
     detail = f"{output.when(when_s)}, {_named(chosen)}: {what}"
-    if _kept_s(subject, chosen) > when_s + _LATE_S:
+    if is_over or _kept_s(subject, chosen) > when_s + _LATE_S:
         yield Finding(True, f"{detail}; it has worked since")
         return
     name = shlex.quote(f"{subject.client}:{chosen.place.session}")
