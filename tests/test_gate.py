@@ -160,6 +160,12 @@ def test_a_state_that_does_not_settle_it_is_asked_about(gate, home, members):
     assert not gate(payload(home))[0]
 
 
+@pytest.mark.parametrize("over", [{}, {"over_s": None}, {"over_s": 1_796_000_000}], ids=str)
+def test_after_an_error_it_is_asked_once_more(gate, home, over):
+    write_state(home, error={"what": "x", "time_s": 1_796_000_000, **over})
+    assert gate(payload(home))[0] == (over.get("over_s") is not None)
+
+
 @pytest.mark.parametrize("member", ["conversation", "done", "lineage", "error", "last_checkpoint", "writes"])
 def test_a_state_that_lacks_a_member_counts_as_none_here_too(gate, home, member):
     state = json.loads(home.state(C).read_text())
