@@ -1,4 +1,4 @@
-//! The slow and obvious twin that the tests compare with: a recursive parser, and lines by splitting.
+//! What the tests share: the twin in the forms that they compare with, the walk of a line, odd sources, folders.
 #![allow(dead_code, missing_docs)] // each test file takes what it needs
 
 use std::fs;
@@ -10,116 +10,16 @@ use rehydrate::open::{Opened, open};
 use rehydrate::walker::{Keys, Walker};
 use rehydrate::window::{OnDisk, Window};
 
+pub mod twin;
+
 /// An object's members: decoded key, bytes of the value.
 pub type Members = Vec<(String, Vec<u8>)>;
 
 /// The end of the JSON value that begins at `at`, and its members when it is an object.
 pub fn parse(text: &[u8], at: usize) -> Option<(usize, Option<Members>)> {
-    match text.get(at)? {
-        b'{' => object(text, at),
-        b'[' => list(text, at).map(|end| (end, None)),
-        b'"' => string(text, at).map(|end| (end, None)),
-        _ => [&b"true"[..], b"false", b"null", b"NaN", b"Infinity", b"-Infinity"]
-            .iter()
-            .find(|word| text[at..].starts_with(word))
-            .map(|word| at + word.len())
-            .or_else(|| number(text, at))
-            .map(|end| (end, None)),
-    }
-}
-
-fn space(text: &[u8], mut at: usize) -> usize {
-    while matches!(text.get(at), Some(b' ' | b'\t' | b'\r')) {
-        at += 1;
-    }
-    at
-}
-
-fn object(text: &[u8], at: usize) -> Option<(usize, Option<Members>)> {
-    let mut members = Vec::new();
-    let mut at = space(text, at + 1);
-    if text.get(at) == Some(&b'}') {
-        return Some((at + 1, Some(members)));
-    }
-    loop {
-        let key_end = string(text, at)?;
-        let key = rehydrate::text::string(&text[at..key_end])?.into_owned();
-        at = space(text, key_end);
-        if text.get(at) != Some(&b':') {
-            return None;
-        }
-        let start = space(text, at + 1);
-        let (end, _) = parse(text, start)?;
-        members.push((key, text[start..end].to_vec()));
-        at = space(text, end);
-        match text.get(at)? {
-            b',' => at = space(text, at + 1),
-            b'}' => return Some((at + 1, Some(members))),
-            _ => return None,
-        }
-    }
-}
-
-fn list(text: &[u8], at: usize) -> Option<usize> {
-    let mut at = space(text, at + 1);
-    if text.get(at) == Some(&b']') {
-        return Some(at + 1);
-    }
-    loop {
-        at = space(text, parse(text, at)?.0);
-        match text.get(at)? {
-            b',' => at = space(text, at + 1),
-            b']' => return Some(at + 1),
-            _ => return None,
-        }
-    }
-}
-
-fn string(text: &[u8], at: usize) -> Option<usize> {
-    if text.get(at) != Some(&b'"') {
-        return None;
-    }
-    let mut at = at + 1;
-    loop {
-        match text.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' if text.get(at + 1) == Some(&b'u') => {
-                let digits = text.get(at + 2..at + 6)?;
-                if !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return None;
-                }
-                at += 6;
-            }
-            b'\\' if b"\"\\/bfnrt".contains(text.get(at + 1)?) => at += 2,
-            b'\\' => return None,
-            _ => at += 1,
-        }
-    }
-}
-
-fn number(text: &[u8], at: usize) -> Option<usize> {
-    let digits = |at: usize| at + text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let start = at + usize::from(text[at] == b'-');
-    let mut end = digits(start);
-    if end == start || (end > start + 1 && text[start] == b'0') {
-        return None;
-    }
-    if text.get(end) == Some(&b'.') {
-        let fraction = digits(end + 1);
-        if fraction == end + 1 {
-            return None;
-        }
-        end = fraction;
-    }
-    if matches!(text.get(end), Some(b'e' | b'E')) {
-        let sign = end + 1 + usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
-        let power = digits(sign);
-        if power == sign {
-            return None;
-        }
-        end = power;
-    }
-    Some(end)
+    let value = twin::value(text, at).ok()?;
+    let bytes = |(key, (start, end)): (String, twin::Span)| (key, text[start..end].to_vec());
+    Some((value.end, value.members.map(|members| members.into_iter().map(bytes).collect())))
 }
 
 /// The last member of that name.
@@ -129,18 +29,7 @@ pub fn member<'m>(members: &'m Members, name: &str) -> Option<&'m [u8]> {
 
 /// Complete lines as (offset, content).
 pub fn lines(file: &[u8]) -> Vec<(usize, &[u8])> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(end) = file[at..].iter().position(|&byte| byte == b'\n').map(|end| at + end) {
-        let mut line = &file[at..end];
-        line = line.strip_suffix(b"\r").unwrap_or(line);
-        if at == 0 {
-            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        }
-        found.push((at, line));
-        at = end + 1;
-    }
-    found
+    twin::lines(file).into_iter().map(|line| (line.offset, line.content)).collect()
 }
 
 /// What the walk says of a line: the objects' places and whether the line is damaged.

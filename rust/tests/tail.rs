@@ -7,26 +7,25 @@ use std::cell::Cell;
 use std::fs;
 use std::io;
 
-use naive::{Folder, Shrinking, member, mixed, parse, walk};
+use naive::{Folder, Shrinking, mixed, parse, twin};
 use rehydrate::cursor::Cursor;
 use rehydrate::error::Error;
 use rehydrate::open::open;
 use rehydrate::tail::{Mark, Tail, scan, scan_in_parts, scan_tail};
-use rehydrate::text;
 
 /// Boundaries, highest step and lines as a full parse gives them.
 fn full_parse(file: &[u8], start: usize) -> (Vec<Mark>, Option<i64>, u64) {
     let (mut marks, mut last, mut count) = (Vec::new(), None, 0);
     for (offset, line) in naive::lines(file).into_iter().filter(|(offset, _)| *offset >= start) {
         let content = if offset == 0 && file.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let (objects, is_damaged) = walk(line);
+        let (objects, is_damaged) = twin::objects(line);
         count += u64::from(is_damaged || !objects.is_empty());
-        for (from, to) in objects {
-            let members = parse(line, from).expect("an object").1.expect("an object");
-            let step = member(&members, "step_index").and_then(text::integer);
+        for (from, object) in objects {
+            let raw = |name: &str| object.member(name).map(|(start, end)| &line[start..end]);
+            let step = raw("step_index").and_then(twin::integer);
             last = last.max(step);
-            if member(&members, "type").and_then(text::string).as_deref() == Some("CHECKPOINT") {
-                marks.push(Mark { step, offset: (offset + content + from) as u64, length: to - from });
+            if raw("type").and_then(twin::string).as_deref() == Some("CHECKPOINT") {
+                marks.push(Mark { step, offset: (offset + content + from) as u64, length: object.end - from });
             }
         }
     }

@@ -5,10 +5,9 @@ mod naive;
 
 use std::cell::Cell;
 
-use naive::{Folder, Shrinking, member, mixed, parse, walk};
+use naive::{Folder, Shrinking, member, mixed, parse, twin};
 use rehydrate::error::Error;
 use rehydrate::lines::ReadAt;
-use rehydrate::text;
 use rehydrate::tree::{Part, Reader, read_in_parts, read_tree};
 use rehydrate::walker::Keys;
 use rehydrate::whole::whole_object;
@@ -23,13 +22,13 @@ fn full_parse(file: &[u8]) -> (Vec<Row>, u64, u64) {
     let (mut rows, mut lines, mut damaged) = (Vec::new(), 0, 0);
     for (offset, line) in naive::lines(file) {
         let content = if offset == 0 && file.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let (objects, is_damaged) = walk(line);
+        let (objects, is_damaged) = twin::objects(line);
         lines += u64::from(is_damaged || !objects.is_empty());
         damaged += u64::from(is_damaged);
-        for (from, to) in objects {
-            let members = parse(line, from).expect("an object").1.expect("an object");
-            let [uuid, parent, kind] = NAMES.map(|name| member(&members, name).and_then(text::string).map(Into::into));
-            rows.push((uuid, parent, kind, (offset + content + from) as u64, to - from));
+        for (from, object) in objects {
+            let says = |name| object.member(name).and_then(|(start, end)| twin::string(&line[start..end]));
+            let [uuid, parent, kind] = NAMES.map(says);
+            rows.push((uuid, parent, kind, (offset + content + from) as u64, object.end - from));
         }
     }
     (rows, lines, damaged)
