@@ -181,6 +181,23 @@ def test_a_state_that_is_not_as_it_is_written_is_asked_about(gate, home, change)
     assert not gate(payload(home))[0]
 
 
+DEEP = "[" * 20_000 + "]" * 20_000
+
+
+@pytest.mark.parametrize("member", ["version", "conversation", "cursor", "done", "delivery", "workspaces", "writes"])
+def test_a_state_nested_deeper_than_python_reads_is_asked_about(gate, home, member):
+    for deep in (DEEP, '{"a":' * 20_000 + "7" + "}" * 20_000):
+        write_state(home, **{member: "@@"})
+        home.state(C).write_text(home.state(C).read_text().replace('"@@"', deep))
+        assert not gate(payload(home))[0]
+
+
+@pytest.mark.parametrize("member", ["transcriptPath", "workspacePaths"])
+def test_a_payload_nested_deeper_than_python_reads_is_asked_about(gate, home, member):
+    data = payload(home, **{member: "@@"}).replace(b'"@@"', DEEP.encode())
+    assert gate(data) == (False, data)
+
+
 def test_f19_a_byte_order_mark_does_not_hide_the_payload(gate, home):
     mark = b"\xef\xbb\xbf"
     assert gate(mark + payload(home)) == (True, mark + payload(home))

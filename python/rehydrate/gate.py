@@ -50,7 +50,7 @@ def gate(fd: int) -> "tuple[bool, bytes]":
         return True, payload
     try:
         return _nothing_new(named, spans), payload
-    except (OSError, ValueError, LookupError, TypeError):
+    except Exception:  # RecursionError, too: whatever cannot be read here is left to the slow way
         return False, payload
 
 
@@ -175,7 +175,7 @@ def _read(text: bytes) -> "Any":
         return None
     if text.isdigit():
         return int(text)
-    if first == b"{":
+    if first == b"{" and not (b"{" in text[1:] or b"[" in text):  # else one walk for each level
         spans = members(text)
         return {} if isinstance(spans, int) else {key: _value(text, spans, key) for key in spans}
     if b"\\" not in text:
