@@ -1,4 +1,4 @@
-# demo, test, test-real, lint, docs, bench, dist: each makes .venv and installs what it needs by itself; a second run
+# demo, test, test-real, fuzz, lint, docs, bench, dist: each makes .venv and installs what it needs by itself; a second run
 # finds it done.  clean takes away all that they made.
 # With a working cargo the native module is built (and rebuilt when its source changes), else the pure package.
 
@@ -16,7 +16,9 @@ BUILD_INPUTS := pyproject.toml build_backend/rehydrate_build.py
 RUST_INPUTS := $(wildcard Cargo.toml Cargo.lock) $(shell find rust/src -name '*.rs' 2>/dev/null)
 INSTALLED := $(VENV)/.installed-$(BUILD)
 
-.PHONY: demo test test-native test-pure test-real lint lint-python lint-rust lint-workflows docs bench bench-fidelity dist clean
+FUZZ_S ?= 600
+
+.PHONY: demo test test-native test-pure test-real fuzz fuzz-rust fuzz-python lint lint-python lint-rust lint-workflows docs bench bench-fidelity dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/python demo/run.py
@@ -28,7 +30,7 @@ test-native: $(INSTALLED)
 	$(BIN)/python -m pytest
 	@echo "The same again on the pure twin (what is about both, or neither, ran above):"
 	REHYDRATE_PURE=1 $(BIN)/python -m pytest --ignore=tests/parity --ignore=tests/scan --ignore=tests/real \
-	    --ignore=tests/build --ignore=tests/dist \
+	    --ignore=tests/build --ignore=tests/dist --ignore=tests/fuzz \
 	    --ignore=tests/process/test_kills.py --ignore=tests/process/test_concurrency.py
 
 test-pure: $(INSTALLED)
@@ -38,6 +40,16 @@ test-pure: $(INSTALLED)
 # A part of `test` by itself: the vendors' own programs, fetched on first use; what cannot be had is skipped, and said.
 test-real: $(INSTALLED)
 	$(BIN)/python -m pytest tests/real
+
+# Odd input that nobody thought of: the scanner's core against a naive twin, FUZZ_S seconds for each target; then the
+# hook and both scanners, with new examples each time and many more of them than `test` runs (hours).
+fuzz: fuzz-rust fuzz-python
+
+fuzz-rust:
+	$(if $(CARGO),rust/fuzz/run.sh $(FUZZ_S),@echo "SKIPPED: no working cargo; the Rust half was not fuzzed.")
+
+fuzz-python: $(INSTALLED)
+	REHYDRATE_FUZZ=long $(BIN)/python -m pytest tests/fuzz
 
 lint: lint-python lint-workflows $(if $(CARGO),lint-rust)
 	$(if $(CARGO),,@echo "No working cargo: the Python half was checked; rustfmt, clippy and the compiled module's stub were not.")
@@ -51,6 +63,7 @@ lint-rust: $(INSTALLED)
 	$(BIN)/python -m mypy.stubtest rehydrate._native
 	cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	cargo fmt --check
+	cargo fmt --check --manifest-path rust/fuzz/Cargo.toml
 	cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 	cargo clippy --locked --all-targets --all-features -- -D warnings
 
