@@ -17,6 +17,7 @@ RUST_INPUTS := $(wildcard Cargo.toml Cargo.lock) $(shell find rust/src -name '*.
 INSTALLED := $(VENV)/.installed-$(BUILD)
 
 FUZZ_S ?= 600
+FUZZ_TIMES ?= 50
 
 .PHONY: demo test test-native test-pure test-real fuzz fuzz-rust fuzz-python lint lint-python lint-rust lint-workflows docs bench bench-fidelity dist clean
 
@@ -41,15 +42,15 @@ test-pure: $(INSTALLED)
 test-real: $(INSTALLED)
 	$(BIN)/python -m pytest tests/real
 
-# Odd input that nobody thought of: the scanner's core against a naive twin, FUZZ_S seconds for each target; then the
-# hook and both scanners, with new examples each time and many more of them than `test` runs (hours).
+# Input that nobody thought of: the scanner's core against a naive twin, FUZZ_S seconds for each target; then the hook and
+# both scanners, with FUZZ_TIMES as many examples as `test` runs, and new ones each time (an hour or two).
 fuzz: fuzz-rust fuzz-python
 
 fuzz-rust:
 	$(if $(CARGO),rust/fuzz/run.sh $(FUZZ_S),@echo "SKIPPED: no working cargo; the Rust half was not fuzzed.")
 
 fuzz-python: $(INSTALLED)
-	REHYDRATE_FUZZ=long $(BIN)/python -m pytest tests/fuzz
+	REHYDRATE_FUZZ=$(FUZZ_TIMES) $(BIN)/python -m pytest tests/fuzz
 
 lint: lint-python lint-workflows $(if $(CARGO),lint-rust)
 	$(if $(CARGO),,@echo "No working cargo: the Python half was checked; rustfmt, clippy and the compiled module's stub were not.")

@@ -1,4 +1,4 @@
-"""Lines that are JSON, lines that are not, and those where JSON's readers differ: `tests/data/json` says what each is."""
+"""Lines that are JSON, lines that are not, and where JSON's readers differ: `tests/data/json` says which is what."""
 
 import pytest
 
