@@ -230,7 +230,8 @@ class Public(NamedTuple):
 
 def scan_page() -> str:
     """The operations, then what they give, then the types of what they take."""
-    face, results, arguments = (_read(SCAN / f"{name}.py") for name in ("__init__", "_results", "_arguments"))
+    names = ("__init__", "_results", "_entries", "_arguments")
+    face, results, entries, arguments = (_read(SCAN / f"{name}.py") for name in names)
     exported = _exported(SCAN / "__init__.py")
     parts = [f"{MADE}\n", "# The library: rehydrate.scan\n", _paragraphs(face.doc), SCAN_EXAMPLE]
     parts.append("## Operations\n")
@@ -238,8 +239,8 @@ def scan_page() -> str:
         if name in exported:
             parts += [f"### {name}\n", _signature(function), _paragraphs(_doc(function))]
     parts.append("## Results\n")
-    parts.append("Named tuples, but for the iterators. They compare, unpack and pickle as tuples do.\n")
-    for name, each in results.classes.items():
+    parts.append("Named tuples, but for `Entries` and the iterators. They compare, unpack and pickle as tuples do.\n")
+    for name, each in (results.classes | entries.classes).items():
         if name in exported:
             parts += [f"### {name}\n", _paragraphs(_doc(each)), *_members(each)]
     for name, (value, doc) in results.names.items():

@@ -4,10 +4,10 @@ Paths are the system's bytes (`os.fsencode`).  A cursor goes in as (offset, crc)
 Filesystem errors are the matching OSError, bad data a ValueError.  The interpreter is released while files are read.
 """
 
-from collections.abc import Callable
 from typing import Any, final
 
 __all__ = [
+    "Index",
     "Reader",
     "cursor_at",
     "find_step",
@@ -40,14 +40,23 @@ def probe_candidates(
 ) -> list[tuple[int, str | None, int, str | None, int, int | None, str | None, int] | None]:
     """First step and time; step, time and offset; highest step and time; size.  None for a file that is no parent."""
 
-def read_tree(
-    path: bytes,
-    take: Callable[[list[str | None], list[str | None], list[str | None], list[int], list[int]], object],
-) -> tuple[int, int, list[int], int]:
-    """Lines, damaged, damaged offsets, size.
+def read_tree(path: bytes) -> tuple[Index, int, int, list[int], int]:
+    """The records; lines, damaged, damaged offsets, size."""
 
-    `take` is called with uuids, parents, types, offsets and lengths of some records after another, in file order.
-    """
+@final
+class Index:
+    """What stands behind `rehydrate.scan.Entries`.  IndexError for a place that no record has."""
+
+    def __len__(self) -> int: ...
+    def rows(self, start: int, stop: int) -> list[tuple[str | None, str | None, str | None, int, int]]:
+        """uuid, parent, type, offset and length of the records of some places, as far as there are any."""
+
+    def types(self) -> list[str | None]: ...
+    def find(self, uuid: str) -> int | None: ...
+    def parent(self, place: int) -> int | None: ...
+    def children(self, place: int) -> list[int]: ...
+    def is_first(self, place: int) -> bool: ...
+    def of_type(self, kind: str, start: int, stop: int) -> list[int]: ...
 
 def cursor_at(path: bytes, offset: int) -> tuple[int, int, str]: ...
 def iter_steps(

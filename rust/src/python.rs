@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
@@ -24,11 +24,10 @@ use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::open::open;
 use crate::probe::Place;
-use crate::records::Damage;
 use crate::steps::{Batch, Choice, Filter, INDEX, Row};
 use crate::text::Scalar;
 use crate::watch::GoOn;
-use crate::{cursor, gate as core_gate, probe as core_probe, steps, tail, text, tree, unlinked};
+use crate::{cursor, gate as core_gate, index, probe as core_probe, steps, tail, text, tree, unlinked, uuid};
 
 const EIO: i32 = 5;
 const EINVAL: i32 = 22;
@@ -192,39 +191,83 @@ fn cursor_at(py: Python<'_>, path: &[u8], offset: u64) -> PyResult<PyCursor> {
     Ok(give_cursor(py.detach(|| cursor::cursor_at(&open(path)?, offset))?))
 }
 
-type PyColumns<'py> =
-    (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
+type PyTree = (Index, u64, u64, Vec<u64>, u64);
 
-/// Gives a list for each member of the entries, part by part, to `take`.
 #[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // what can be used while the interpreter is released
-fn read_tree(py: Python<'_>, path: &[u8], take: Py<PyAny>) -> PyResult<(u64, u64, Vec<u64>, u64)> {
+fn read_tree(py: Python<'_>, path: &[u8]) -> PyResult<PyTree> {
     let path = path_of(path);
-    attended(py, |go_on| {
+    let (inner, size) = attended(py, |go_on| {
         let opened = open(path)?.watched(go_on);
-        let (mut lines, mut damage) = (0, Damage::default());
-        tree::read_tree(&opened, |part| {
-            Python::attach(|py| take.call1(py, columns(py, &part)?).map(|_| ()))?;
-            lines += part.lines;
-            damage.append(part.damage);
-            Ok::<_, PyErr>(())
-        })?;
-        Ok::<_, PyErr>((lines, damage.count, damage.offsets, opened.size))
-    })
+        Ok::<_, Error>((tree::read_tree(&opened)?, opened.size))
+    })?;
+    let (lines, damage) = (inner.rows.lines, inner.rows.damage.clone());
+    let kinds = inner.rows.kinds().iter().map(|kind| PyString::intern(py, kind).unbind()).collect();
+    Ok((Index { inner, kinds }, lines, damage.count, damage.offsets, size))
 }
 
-/// A text that comes again near by is one object, a type wherever it comes again.
-fn columns<'py>(py: Python<'py>, part: &tree::Part) -> PyResult<PyColumns<'py>> {
-    let texts: Vec<Bound<'py, PyString>> = part.texts.iter().map(|text| PyString::new(py, text)).collect();
-    let kinds: Vec<Bound<'py, PyString>> = part.kinds.iter().map(|kind| PyString::intern(py, kind)).collect();
-    let entries = || part.entries.iter();
-    Ok((
-        PyList::new(py, entries().map(|entry| entry.uuid.map(|place| &texts[place])))?,
-        PyList::new(py, entries().map(|entry| entry.parent.map(|place| &texts[place])))?,
-        PyList::new(py, entries().map(|entry| entry.kind.map(|place| &kinds[place])))?,
-        PyList::new(py, entries().map(|entry| entry.offset))?,
-        PyList::new(py, entries().map(|entry| entry.length))?,
-    ))
+/// What stands behind the entries of a tree.
+#[pyclass(module = "rehydrate._native", frozen)]
+struct Index {
+    inner: index::Index,
+    /// A type is one object wherever it comes again.
+    kinds: Vec<Py<PyString>>,
+}
+
+impl Index {
+    /// The place that a record was given by; an `IndexError` when there is none.
+    fn place(&self, place: usize) -> PyResult<usize> {
+        if place < self.inner.rows.len() { Ok(place) } else { Err(PyIndexError::new_err("no such record")) }
+    }
+}
+
+#[pymethods]
+impl Index {
+    fn __len__(&self) -> usize {
+        self.inner.rows.len()
+    }
+
+    /// The records of a range of places as tuples.
+    fn rows<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> PyResult<Bound<'py, PyList>> {
+        let stop = stop.min(self.inner.rows.len());
+        let (mut uuid, mut parent) = ([0; uuid::BYTES], [0; uuid::BYTES]);
+        let rows = PyList::empty(py);
+        for place in start..stop {
+            let entry = self.inner.rows.get(place);
+            let uuid = entry.uuid.map(|id| id.text(&mut uuid));
+            let parent = entry.parent.map(|id| id.text(&mut parent));
+            let kind = entry.kind.map(|kind| &self.kinds[kind]);
+            rows.append((uuid, parent, kind, entry.offset, entry.length))?;
+        }
+        Ok(rows)
+    }
+
+    fn types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let rows = &self.inner.rows;
+        PyList::new(py, (0..rows.len()).map(|place| rows.kind(place).map(|kind| &self.kinds[kind])))
+    }
+
+    fn find(&self, uuid: &Bound<'_, PyString>) -> Option<usize> {
+        // A text with a lone surrogate is none that was read.
+        self.inner.find(uuid.to_cow().ok()?.as_ref())
+    }
+
+    fn parent(&self, place: usize) -> PyResult<Option<usize>> {
+        Ok(self.inner.parent(self.place(place)?))
+    }
+
+    fn children(&self, place: usize) -> PyResult<Vec<usize>> {
+        Ok(self.inner.children(self.place(place)?).collect())
+    }
+
+    fn is_first(&self, place: usize) -> PyResult<bool> {
+        Ok(self.inner.is_first(self.place(place)?))
+    }
+
+    fn of_type(&self, py: Python<'_>, kind: &Bound<'_, PyString>, start: usize, stop: usize) -> Vec<usize> {
+        let Ok(kind) = kind.to_cow() else { return Vec::new() };
+        let stop = stop.min(self.inner.rows.len());
+        py.detach(|| self.inner.of_type(&kind, start.min(stop)..stop))
+    }
 }
 
 #[pyfunction]
@@ -417,5 +460,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(iter_records, module)?)?;
     module.add_function(wrap_pyfunction!(open_unlinked, module)?)?;
     module.add_function(wrap_pyfunction!(gate, module)?)?;
+    module.add_class::<Index>()?;
     module.add_class::<Reader>()
 }

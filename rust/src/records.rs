@@ -231,6 +231,26 @@ impl Records {
         self.lines.place()
     }
 
+    /// The next lines that lie in memory, and where in the file they begin; None when a long line comes next, or none.
+    ///
+    /// What the caller reads of them itself it says by [`Records::skip`].
+    pub(crate) fn block<S: ReadAt>(&mut self, source: &S) -> io::Result<Option<(&[u8], u64)>> {
+        if self.long.is_none()
+            && self.lines.block().is_empty()
+            && let Piece::Long(long) = self.lines.next(source)?
+        {
+            self.long = Some(long);
+        }
+        let block = self.lines.block();
+        Ok((!block.is_empty()).then_some((block, self.lines.place())))
+    }
+
+    /// Takes that many bytes off the block, whole lines that are not blank and so many.
+    pub(crate) fn skip(&mut self, bytes: usize, lines: u64) {
+        self.lines.consume(bytes);
+        self.count += lines;
+    }
+
     /// Reads one line, or on in the one whose records did not all have room; None when no complete one is left. A file
     /// that was cut short under the reader has none left.
     pub fn next_line<S: ReadAt>(&mut self, source: &S, sift: &mut impl Sift) -> io::Result<Option<Line>> {

@@ -41,10 +41,11 @@ impl Keys {
         self.names.len()
     }
 
-    /// Which of them a key says, given as it is written between its quotes.
-    pub(crate) fn place(&self, raw: &[u8]) -> Option<usize> {
+    /// Which of them a key says, given as it is written between its quotes, and whether it may hold a backslash.
+    #[inline]
+    pub(crate) fn place(&self, raw: &[u8], may_have_escapes: bool) -> Option<usize> {
         let place = self.names.iter().position(|name| raw == name);
-        if place.is_some() || (self.are_ascii && memchr(b'\\', raw).is_none()) {
+        if place.is_some() || (self.are_ascii && !may_have_escapes) {
             return place;
         }
         self.names.iter().position(|name| text::equals(raw, name))
@@ -366,7 +367,11 @@ impl Walker {
         }
         self.in_key = false;
         if self.depth == 1 {
-            self.member = if self.key.len() <= keys.longest { keys.place(&self.key) } else { None };
+            self.member = if self.key.len() <= keys.longest {
+                keys.place(&self.key, memchr(b'\\', &self.key).is_some())
+            } else {
+                None
+            };
         }
         self.pass(State::Colon);
     }

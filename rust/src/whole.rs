@@ -1,87 +1,105 @@
 //! One whole object that lies in memory, walked fast.
 //!
-//! [`whole_object`] accepts nothing that [`crate::walker`] would not, and finds the same members; what it does not
+//! [`Objects`] accepts nothing that [`crate::walker`] would not, and finds the same members; what it does not
 //! accept (an error, an unusual depth, an object cut short) is for the walker to judge. It looks at every byte that is
 //! not text, and of text only at its quotes and backslashes.
 
-use crate::bits::{BLOCK, Bits, bits};
+use std::ops::Range;
+
+use crate::bits::{BLOCK, BLOCKS, Ends};
 use crate::walker::{Keys, Span};
 
-/// Where the whole object ends that `bytes` begins with, and in `spans` where the values of the wanted members are;
-/// None when there is none, or when only a walk can tell.
-pub fn whole_object(bytes: &[u8], keys: &Keys, spans: &mut Vec<Option<Span>>) -> Option<usize> {
-    if bytes.first() != Some(&b'{') {
-        return None;
+/// Walks whole objects that lie in memory, one a line.
+#[derive(Debug)]
+pub struct Objects<'b> {
+    bytes: &'b [u8],
+    marks: Marks<'b>,
+}
+
+impl<'b> Objects<'b> {
+    /// Of these lines.
+    #[must_use]
+    pub const fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes, marks: Marks::new(bytes, BLOCKS) }
     }
-    spans.clear();
-    spans.resize(keys.count(), None);
-    // One bit a level, the innermost one lowest, set for an object.
-    let (mut levels, mut depth) = (1_u64, 1);
-    let (mut member, mut member_start) = (None, 0);
-    let mut is_empty = true;
-    let mut marks = Marks::new(bytes);
-    let mut at = 1;
-    loop {
-        let mut byte = token(bytes, &mut at)?;
-        if is_empty && byte == closing(levels) {
-            at += 1;
-            levels >>= 1;
-            depth -= 1;
-            if depth == 0 {
-                return Some(at);
-            }
-        } else {
-            if levels & 1 == 1 {
-                let key = at + 1;
-                at = marks.string_end(at)?;
-                if depth == 1 {
-                    member = keys.place(&bytes[key..at - 1]);
-                }
-                if token(bytes, &mut at)? != b':' {
-                    return None;
-                }
+
+    /// Where the whole object ends that begins at `start`, on the same line, and in `spans` where the values of the
+    /// wanted members are; None when there is none, or when only a walk can tell. `start` is where a line begins, and
+    /// not before the last one that was given.
+    pub fn end(&mut self, start: usize, keys: &Keys, spans: &mut Vec<Option<Span>>) -> Option<usize> {
+        let Self { bytes, marks } = self;
+        if bytes.get(start) != Some(&b'{') {
+            return None;
+        }
+        spans.clear();
+        spans.resize(keys.count(), None);
+        // One bit a level, the innermost one lowest, set for an object.
+        let (mut levels, mut depth) = (1_u64, 1);
+        let (mut member, mut member_start) = (None, 0);
+        let mut is_empty = true;
+        let mut at = start + 1;
+        loop {
+            let mut byte = token(bytes, &mut at)?;
+            if is_empty && byte == closing(levels) {
                 at += 1;
-                byte = token(bytes, &mut at)?;
-            }
-            if depth == 1 {
-                member_start = at;
-            }
-            match byte {
-                b'"' => at = marks.string_end(at)?,
-                b'{' | b'[' => {
-                    if depth == u64::BITS {
+                levels >>= 1;
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at);
+                }
+            } else {
+                if levels & 1 == 1 {
+                    let key = at + 1;
+                    at = marks.string_end(at)?;
+                    if depth == 1 {
+                        member = keys.place(&bytes[key..at - 1], marks.may_have_escapes(key, at - 1));
+                    }
+                    if token(bytes, &mut at)? != b':' {
                         return None;
                     }
-                    levels = levels << 1 | u64::from(byte == b'{');
-                    depth += 1;
-                    is_empty = true;
                     at += 1;
-                    continue;
+                    byte = token(bytes, &mut at)?;
                 }
-                b'-' | b'0'..=b'9' => at = number_end(bytes, at)?,
-                _ => at = literal_end(bytes, at)?,
+                if depth == 1 {
+                    member_start = at;
+                }
+                match byte {
+                    b'"' => at = marks.string_end(at)?,
+                    b'{' | b'[' => {
+                        if depth == u64::BITS {
+                            return None;
+                        }
+                        levels = levels << 1 | u64::from(byte == b'{');
+                        depth += 1;
+                        is_empty = true;
+                        at += 1;
+                        continue;
+                    }
+                    b'-' | b'0'..=b'9' => at = number_end(bytes, at)?,
+                    _ => at = literal_end(bytes, at)?,
+                }
             }
-        }
-        // A value ends here, and perhaps containers with it.
-        loop {
-            if depth == 1
-                && let Some(member) = member.take()
-            {
-                spans[member] = Some((member_start, at));
-            }
-            byte = token(bytes, &mut at)?;
-            at += 1;
-            if byte == b',' {
-                is_empty = false;
-                break;
-            }
-            if byte != closing(levels) {
-                return None;
-            }
-            levels >>= 1;
-            depth -= 1;
-            if depth == 0 {
-                return Some(at);
+            // A value ends here, and perhaps containers with it.
+            loop {
+                if depth == 1
+                    && let Some(member) = member.take()
+                {
+                    spans[member] = Some((member_start, at));
+                }
+                byte = token(bytes, &mut at)?;
+                at += 1;
+                if byte == b',' {
+                    is_empty = false;
+                    break;
+                }
+                if byte != closing(levels) {
+                    return None;
+                }
+                levels >>= 1;
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at);
+                }
             }
         }
     }
@@ -91,7 +109,7 @@ pub fn whole_object(bytes: &[u8], keys: &Keys, spans: &mut Vec<Option<Span>>) ->
 fn token(bytes: &[u8], at: &mut usize) -> Option<u8> {
     loop {
         let byte = *bytes.get(*at)?;
-        if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+        if !matches!(byte, b' ' | b'\t' | b'\r') {
             return Some(byte);
         }
         *at += 1;
@@ -102,84 +120,74 @@ const fn closing(levels: u64) -> u8 {
     if levels & 1 == 1 { b'}' } else { b']' }
 }
 
-/// The quotes and backslashes of some bytes, a block at a time.
-///
-/// What one byte means for the next is worked out for all of a block with a few operations on its bits, as a branch
-/// for each escape would be guessed wrong too often.
+/// Where a string may end in some bytes, some blocks at a time.
+#[derive(Debug)]
 struct Marks<'b> {
     bytes: &'b [u8],
-    /// Where the block begins that the bits are about.
-    base: usize,
-    bits: Bits,
+    /// Where the blocks lie that `ends` is about; at first there are none.
+    held: Range<usize>,
+    ends: Ends,
+    /// As many are looked at next.
+    blocks: usize,
 }
 
 impl<'b> Marks<'b> {
-    fn new(bytes: &'b [u8]) -> Self {
-        let mut marks = Self { bytes, base: 0, bits: Bits::default() };
-        marks.hold(0);
-        marks
+    const fn new(bytes: &'b [u8], blocks: usize) -> Self {
+        Self { bytes, held: 0..0, ends: Ends::new(), blocks }
     }
 
-    fn hold(&mut self, base: usize) {
-        let rest = self.bytes.get(base..).unwrap_or_default();
-        self.base = base;
-        self.bits = rest.first_chunk().map_or_else(
-            || {
-                let mut block = [0; BLOCK];
-                block[..rest.len()].copy_from_slice(rest);
-                bits(&block)
-            },
-            bits,
-        );
+    fn hold(&mut self, start: usize) {
+        // What was passed over is no text and so has no backslashes.
+        self.ends.is_escaped &= start == self.held.end;
+        self.held = start..start + self.blocks * BLOCK;
+        self.ends.find(&self.bytes[start..], self.blocks);
+        self.blocks = (self.blocks * 4).min(BLOCKS);
     }
 
-    /// The place, from `at` on, of the quote that ends a string's text, or of a backslash that begins no whole escape;
-    /// None when there is neither. `at` is not before the last place that was given.
+    /// The place, from `at` on, of the quote that ends a string's text, of a backslash that begins no whole escape, or
+    /// of the end of the line; None when there is none of these. `at` is not before the last place that was given.
     fn text_end(&mut self, mut at: usize) -> Option<usize> {
         loop {
-            if at - self.base >= BLOCK {
+            if at >= self.held.end {
+                if at >= self.bytes.len() {
+                    return None;
+                }
                 self.hold(at / BLOCK * BLOCK);
             }
-            let from = u64::MAX << (at % BLOCK);
-            let (mut quotes, slashes) = (self.bits.quotes & from, self.bits.slashes & from);
-            at = self.base + BLOCK;
-            if slashes != 0 {
-                let (escapes, behind) = escapes(slashes);
-                quotes &= !behind;
-                // Below the lowest bit; all where there is none.
-                let before = quotes.wrapping_sub(1) & !quotes;
-                // What stands behind the others is looked at byte by byte.
-                let common = escapes & ((self.bits.quotes | self.bits.slashes | self.bits.letters) >> 1);
-                if let Some(place) = self.find_broken(escapes & before & !common) {
-                    return Some(place);
+            let mut block = (at - self.held.start) / BLOCK;
+            let mut ends = self.ends.places[block] & u64::MAX << (at % BLOCK);
+            if ends == 0 {
+                let behind = self.ends.any & (u64::MAX << block) & !(1 << block);
+                if behind == 0 {
+                    at = self.held.end;
+                    continue;
                 }
-                at += (escapes >> (BLOCK - 1)) as usize;
+                block = behind.trailing_zeros() as usize;
+                ends = self.ends.places[block];
             }
-            if quotes != 0 {
-                return Some(self.base + quotes.trailing_zeros() as usize);
-            }
-            if at >= self.bytes.len() {
-                return None;
+            at = self.held.start + block * BLOCK + ends.trailing_zeros() as usize;
+            match self.bytes[at] {
+                b'\\' if self.is_escape(at) => at += 2,
+                _ => return Some(at),
             }
         }
     }
 
-    /// The place of the first of the escapes that is none, or not whole.
-    fn find_broken(&self, mut escapes: u64) -> Option<usize> {
-        while escapes != 0 {
-            let place = self.base + escapes.trailing_zeros() as usize;
-            let digits = || self.bytes.get(place + 2..place + 6);
-            let is_whole = match self.bytes.get(place + 1) {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => true,
-                Some(b'u') => digits().is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
-                _ => false,
-            };
-            if !is_whole {
-                return Some(place);
-            }
-            escapes &= escapes - 1;
+    /// False when there is no backslash in a text that ended just now.
+    fn may_have_escapes(&self, start: usize, end: usize) -> bool {
+        let Some(start) = start.checked_sub(self.held.start) else { return true };
+        let (first, last) = (start / BLOCK, (end - self.held.start) / BLOCK);
+        self.ends.slashes & u64::MAX << first & u64::MAX >> (BLOCKS - 1 - last) != 0
+    }
+
+    /// Whether a backslash begins a whole escape.
+    fn is_escape(&self, place: usize) -> bool {
+        let digits = || self.bytes.get(place + 2..place + 6);
+        match self.bytes.get(place + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => true,
+            Some(b'u') => digits().is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
+            _ => false,
         }
-        None
     }
 
     /// The place behind the string that begins at `at`; None when none does that is whole.
@@ -192,19 +200,18 @@ impl<'b> Marks<'b> {
     }
 }
 
-/// Which of the backslashes begin an escape, and which bytes are behind one of these; the first byte is behind none.
-fn escapes(slashes: u64) -> (u64, u64) {
-    const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-    // Of a run of backslashes every other one begins an escape. A subtraction carries through each run; whether the run
-    // began at an odd place says which bits of it are wanted.
-    let carried = ((slashes << 1) | ODD).wrapping_sub(slashes) ^ ODD;
-    (carried & slashes, carried ^ slashes)
-}
-
 /// The place in `bytes` of the quote that ends a string's text, of a backslash that begins no whole escape, or their
 /// end.
 pub(crate) fn text_end(bytes: &[u8]) -> usize {
-    Marks::new(bytes).text_end(0).unwrap_or(bytes.len())
+    // Most texts with a backslash are short.
+    let mut marks = Marks::new(bytes, 2);
+    let mut at = 0;
+    loop {
+        match marks.text_end(at) {
+            Some(place) if bytes[place] == b'\n' => at = place + 1,
+            place => return place.unwrap_or(bytes.len()),
+        }
+    }
 }
 
 fn number_end(bytes: &[u8], mut at: usize) -> Option<usize> {

@@ -4,7 +4,7 @@
 mod naive;
 
 use naive::{parse, walk, walk_in_pieces};
-use rehydrate::members::{Progress, elements, walk_line};
+use rehydrate::members::{Progress, elements, only_object, walk_line};
 use rehydrate::text;
 use rehydrate::walker::{Keys, Walker};
 
@@ -245,4 +245,16 @@ fn the_elements_of_an_array() {
     assert_eq!(elements(raw).as_deref(), Some(&wanted[..]));
     assert_eq!(elements(b"[ ]"), Some(vec![]));
     assert_eq!(elements(b"{}"), None);
+}
+
+#[test]
+fn the_ends_of_lines_in_a_text_are_text_and_end_no_walk() {
+    for text in [&b"\n"[..], b"\\n\n", b"\\\"\n\n\\\\", b"x\\n\n\nx\\u00e9\n"] {
+        for count in [1, 30, 300] {
+            let raw = [b"{\"a\":\"", &text.repeat(count)[..], b"\",\n\"b\":[\n1]\n}"].concat();
+            let (keys, mut walker) = (Keys::new(&[b"b"]), Walker::new());
+            assert_eq!(only_object(&raw, &keys, &mut walker), Some((0, raw.len())));
+            assert_eq!(walker.spans, [Some((raw.len() - 6, raw.len() - 2))]);
+        }
+    }
 }

@@ -6,11 +6,12 @@ mod naive;
 use std::cell::Cell;
 
 use naive::{Folder, Shrinking, member, mixed, parse, twin};
-use rehydrate::error::Error;
+use rehydrate::index::{Id, Index, Rows};
 use rehydrate::lines::ReadAt;
-use rehydrate::tree::{Part, Reader, read_in_parts, read_tree};
-use rehydrate::walker::Keys;
-use rehydrate::whole::whole_object;
+use rehydrate::tree::{Reader, read_in_parts, read_tree};
+use rehydrate::uuid;
+use rehydrate::walker::{Keys, Span};
+use rehydrate::whole::Objects;
 
 const NAMES: [&str; 3] = ["uuid", "parentUuid", "type"];
 
@@ -34,11 +35,19 @@ fn full_parse(file: &[u8]) -> (Vec<Row>, u64, u64) {
     (rows, lines, damaged)
 }
 
-fn rows(part: &Part) -> Vec<Row> {
-    let text = |place: Option<usize>| place.map(|place| part.texts.get(place).to_owned());
-    let kind = |place: Option<usize>| place.map(|place| part.kinds[place].clone());
-    let entries = part.entries.iter();
-    entries.map(|entry| (text(entry.uuid), text(entry.parent), kind(entry.kind), entry.offset, entry.length)).collect()
+fn rows(rows: &Rows) -> Vec<Row> {
+    let text = |id: Option<Id<'_>>| id.map(|id| id.text(&mut [0; uuid::BYTES]).to_owned());
+    let row = |place| {
+        let entry = rows.get(place);
+        let kind = entry.kind.map(|kind| rows.kinds()[kind].clone());
+        (text(entry.uuid), text(entry.parent), kind, entry.offset, entry.length)
+    };
+    (0..rows.len()).map(row).collect()
+}
+
+/// The fast walk of the object that a line begins with.
+fn whole_object(line: &[u8], keys: &Keys, spans: &mut Vec<Option<Span>>) -> Option<usize> {
+    Objects::new(line).end(0, keys, spans)
 }
 
 /// Records as a client writes them, and what other writers and accidents make of them; long texts for small blocks.
@@ -50,7 +59,7 @@ fn session() -> Vec<u8> {
         br#"{"parentUuid":"b2","attachment":{"type":"date","parentUuid":"no","n":[1,-2.5e+3,true,null,{},[]]},"type":"attachment","uuid":"c3"}"#,
         br#"{"parentUuid":"a1","type":"user","toolUseResult":{"stdout":"\u001b[1m\"x\"\u00e9 \\u0041 \\\"type\\\"","stderr":""},"uuid":"d4"}"#,
         b"",
-        b" \t \0\0",
+        b" \t \0\0    \t\0\0\0\0 \r",
         br#"{ "type" : "user" , "\u0075uid" : "\u0065\u0035" , "parentUuid":7 } "#,
         br#"{"uuid":"f6","type":"a","type":"b","uuid":"f7"}"#,
         br#"{"uuid":"g7"}{"uuid":"g8","parentUuid":"g7"}"#,
@@ -64,22 +73,15 @@ fn session() -> Vec<u8> {
     lines.join(&b'\n').into_iter().chain(*b"\n{\"uuid\":\"unfinished\"}").collect()
 }
 
-fn read_all(file: &[u8], buffer_bytes: usize) -> Part {
+fn read_all(file: &[u8], buffer_bytes: usize) -> Rows {
     let size = file.len() as u64;
     Reader::new(size, buffer_bytes).read(&file, 0, size).expect("memory can be read").0
 }
 
 /// Records, lines and damaged lines of all parts together.
 fn read_by_parts(file: &[u8], parts: u64) -> (Vec<Row>, u64, u64) {
-    let mut all = (Vec::new(), 0, 0);
-    let taken = read_in_parts(&file, file.len() as u64, 64, parts, |found| {
-        let part = found?;
-        all.0.extend(rows(&part));
-        (all.1, all.2) = (all.1 + part.lines, all.2 + part.damage.count);
-        Ok::<_, std::io::Error>(())
-    });
-    taken.expect("memory can be read");
-    all
+    let all = read_in_parts(&file, file.len() as u64, 64, parts).expect("memory can be read");
+    (rows(&all), all.lines, all.damage.count)
 }
 
 #[test]
@@ -107,14 +109,16 @@ fn parts_put_together_are_the_whole() {
 }
 
 #[test]
-fn an_error_of_the_taker_ends_the_read() {
+fn an_error_ends_the_read() {
+    struct Broken<'f>(&'f [u8]);
+    impl ReadAt for Broken<'_> {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+            let half = self.0.len() as u64 / 2;
+            if offset > half { Err(std::io::ErrorKind::Other.into()) } else { self.0.read_at(buffer, offset) }
+        }
+    }
     let file = session().repeat(30);
-    let mut taken = 0;
-    let ended = read_in_parts(&&file[..], file.len() as u64, 64, 20, |_| {
-        taken += 1;
-        if taken == 3 { Err("enough") } else { Ok(()) }
-    });
-    assert_eq!((ended, taken), (Err("enough"), 3));
+    assert!(read_in_parts(&Broken(&file), file.len() as u64, 64, 20).is_err());
 }
 
 #[test]
@@ -128,13 +132,8 @@ fn a_part_that_ends_early_is_the_last() {
         }
     }
     let file = session().repeat(8);
-    let mut found = Vec::new();
     let source = Cut(&file);
-    let taken = read_in_parts(&source, file.len() as u64, 64, 6, |part| {
-        found.extend(rows(&part?));
-        Ok::<_, std::io::Error>(())
-    });
-    taken.expect("no error");
+    let found = rows(&read_in_parts(&source, file.len() as u64, 64, 6).expect("no error"));
     assert!(found.len() > 10);
     assert_eq!(found, full_parse(&file).0[..found.len()]);
 }
@@ -193,15 +192,15 @@ fn escapes_are_found_wherever_they_lie_in_a_block() {
 }
 
 #[test]
-fn a_parent_near_by_and_a_type_are_kept_once() {
-    let tree = read_all(&session(), 4096);
-    assert_eq!(tree.entries[2].parent, tree.entries[1].uuid);
-    assert_eq!(tree.entries[4].parent, tree.entries[1].uuid);
-    assert_eq!(tree.kinds, ["summary", "user", "assistant", "attachment", "b", ""]);
+fn a_type_is_kept_once() {
+    let kinds = ["summary", "user", "assistant", "attachment", "b", ""];
+    assert_eq!(read_all(&session(), 4096).kinds(), kinds);
+    let all = read_in_parts(&&session().repeat(9)[..], session().len() as u64 * 9, 64, 7).expect("memory can be read");
+    assert_eq!(all.kinds(), kinds);
 }
 
 #[test]
-fn more_types_than_are_kept_once_are_told_all_the_same() {
+fn types_without_number_are_told_all_the_same() {
     let line = |index: usize| format!("{{\"type\":\"kind {index}\"}}\n");
     let file: String = (0..200).chain(0..200).map(line).collect();
     assert_eq!(read_by_parts(file.as_bytes(), 3), full_parse(file.as_bytes()));
@@ -224,11 +223,58 @@ fn a_file_cut_short_under_the_reader_gives_what_was_complete() {
 #[test]
 fn a_file_is_read_from_its_path() {
     let folder = Folder::new();
-    let mut found = Vec::new();
-    let take = |part: Part| {
-        found.push((part.entries.len(), part.lines, part.damage.count));
-        Ok::<_, Error>(())
+    let rows = read_tree(&folder.open("session", &session())).expect("can be read").rows;
+    assert_eq!((rows.len(), rows.lines, rows.damage.count), (13, 14, 3));
+}
+
+#[test]
+fn a_line_that_only_the_slow_walk_takes_does_not_disturb_the_next_one() {
+    let good = br#"{"parentUuid":"a","message":"x\n\"y\"","type":"user","uuid":"b"}"#;
+    let odd: [&[u8]; 8] = [b"", b"\\", b"\"\\", b"{\"a\":\"x", b"{\"a\":\"\\\\\\", b" {}", b"{}\r\r", b"{\"a\":\"\0\\"];
+    for before in 0..70 {
+        for odd in odd {
+            let file = [&b" ".repeat(before)[..], odd, b"\n", good, b"\n", odd, b"\r\n", good, b"\n"].concat();
+            for buffer_bytes in [50, 10_000] {
+                let tree = read_all(&file, buffer_bytes);
+                assert_eq!((rows(&tree), tree.lines, tree.damage.count), full_parse(&file));
+            }
+        }
+    }
+}
+
+#[test]
+fn records_hang_together_as_when_they_are_looked_up_one_by_one() {
+    let names = ["a", "b", "", "01234567-89ab-cdef-0246-8ace13579bdf", "01234567-89AB-CDEF-0246-8ACE13579BDF"];
+    let mut seed = 1_u32;
+    let mut next = |count: usize| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 16) as usize % count
     };
-    read_tree(&folder.open("session", &session()), take).expect("can be read");
-    assert_eq!(found, [(13, 14, 3)]);
+    for count in (0..70).chain([200]) {
+        let said: Vec<_> = (0..count).map(|_| [names.get(next(6)), names.get(next(6))]).collect();
+        let line = |[uuid, parent]: &[Option<&&str>; 2]| {
+            let member = |name: &str, said: Option<&&str>| said.map(|said| format!("\"{name}\":\"{said}\","));
+            format!(
+                "{{{}{}\"type\":\"t\"}}\n",
+                member("uuid", *uuid).unwrap_or_default(),
+                member("parentUuid", *parent).unwrap_or_default()
+            )
+        };
+        let file: String = said.iter().map(line).collect();
+        let index = Index::new(read_all(file.as_bytes(), 500));
+        let find = |name: &str| said.iter().position(|[uuid, _]| uuid.is_some_and(|uuid| *uuid == name));
+        for name in names {
+            assert_eq!(index.find(name), find(name));
+        }
+        let is_first = |place: usize| said[place][0].is_some_and(|uuid| find(uuid) == Some(place));
+        let parent = |place: usize| said[place][1].and_then(|parent| find(parent));
+        for place in 0..count {
+            assert_eq!(index.is_first(place), is_first(place));
+            assert_eq!(index.parent(place), parent(place));
+            let children = (0..count).filter(|&at| is_first(at) && parent(at) == Some(place) && at != place);
+            assert!(index.children(place).eq(children.filter(|_| is_first(place))));
+        }
+        let all = (0..count).filter(|&place| said[place][0].is_none() || is_first(place));
+        assert!(index.of_type("t", 0..count).into_iter().eq(all));
+    }
 }

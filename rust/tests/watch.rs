@@ -12,7 +12,7 @@ use rehydrate::probe::{find_step, probe, probe_candidates};
 use rehydrate::records::Damage;
 use rehydrate::steps::{Batch, Choice, Filter, Inner};
 use rehydrate::tail::{scan, scan_in_parts, scan_tail};
-use rehydrate::tree::{Part, read_in_parts, read_tree};
+use rehydrate::tree::{read_in_parts, read_tree};
 use rehydrate::watch::Watched;
 
 const ENDED: io::ErrorKind = io::ErrorKind::Interrupted;
@@ -67,7 +67,7 @@ fn every_operation_ends_when_it_is_told_to() {
     assert!(scan_tail(&open(), None).is_err());
     assert!(probe(&open()).is_err());
     assert!(find_step(&open(), 3, 0).is_err());
-    assert!(read_tree(&open(), |_: Part| Ok::<_, rehydrate::error::Error>(())).is_err());
+    assert!(read_tree(&open()).is_err());
     let paths = vec![folder.path("a"); 100];
     assert_eq!(probe_candidates(&paths, 3, 0, &no).expect_err("told to end").kind(), ENDED);
 }
@@ -98,7 +98,7 @@ fn with_several_threads_all_of_them_end_wherever_it_happens() {
         let source = || Ends { file: &file, left: AtomicUsize::new(asked) };
         assert_eq!(scan(&source(), size, None, 64).expect_err("told to end").kind(), ENDED);
         assert_eq!(scan_in_parts(&source(), size, None, 64, 5).expect_err("told to end").kind(), ENDED);
-        let told = read_in_parts(&source(), size, 64, 5, |part| part.map(|_| ()));
+        let told = read_in_parts(&source(), size, 64, 5);
         assert_eq!(told.expect_err("told to end").kind(), ENDED);
     }
 }
@@ -136,9 +136,9 @@ fn whoever_waits_for_other_threads_is_asked_meanwhile() {
         Stuck { file: &file, caller, is_told: false.into() }
     };
     assert_eq!(scan_in_parts(&source(), size, None, 64, 2).expect_err("told to end").kind(), ENDED);
-    let told = read_in_parts(&source(), size, 64, 2, |part| part.map(|_| ()));
+    let told = read_in_parts(&source(), size, 64, 2);
     // On one processor the caller reads all there is.
     assert!(
-        told.map_or_else(|error| error.kind() == ENDED, |()| std::thread::available_parallelism().unwrap().get() < 2)
+        told.map_or_else(|error| error.kind() == ENDED, |_| std::thread::available_parallelism().unwrap().get() < 2)
     );
 }

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from rehydrate.scan import Candidate, Entry, Found, Mark, Probe, Step, Tail, Tree
+from rehydrate.scan import Candidate, Entries, Entry, Found, Mark, Probe, Step, Tail, Tree
 
 
 def test_fields_are_members_and_places():
@@ -80,7 +80,7 @@ def test_they_are_pickled_by_every_protocol_and_made_of_all_their_values():
 
 
 def test_every_type_is_documented():
-    for kind in (Candidate, Entry, Found, Mark, Probe, Step, Tail, Tree):
+    for kind in (Candidate, Entries, Entry, Found, Mark, Probe, Step, Tail, Tree):
         assert kind.__doc__
 
 
@@ -92,7 +92,7 @@ def test_every_operation_gives_its_type(impl, tmp_path):
     assert type(impl.probe(tmp_path / "t")) is Probe
     assert type(impl.find_step(tmp_path / "t", 1)) is Found
     tree = impl.read_tree(tmp_path / "t")
-    assert (type(tree), type(tree.entries), type(tree.entries[0])) == (Tree, list, Entry)
+    assert (type(tree), type(tree.entries), type(tree.entries[0])) == (Tree, Entries, Entry)
     assert (type(tree.lines), type(tree.damaged_offsets)) == (int, list)
     assert type(impl.probe_candidates([tmp_path / "t"], 1)[0]) is Candidate
     [found] = impl.iter_steps(tmp_path / "t")

@@ -21,6 +21,7 @@ the compiled one is missing, or with `REHYDRATE_PURE=1` in the environment).
 
 import sys
 
+from ._entries import Entries
 from ._results import Candidate, Cursor, Entry, Found, Mark, Probe, RecordIterator, Step, StepIterator, Tail, Tree
 
 TYPE_CHECKING = False
@@ -35,6 +36,7 @@ __all__ = [
     "BACKEND",
     "Candidate",
     "Cursor",
+    "Entries",
     "Entry",
     "Found",
     "Mark",
@@ -176,8 +178,8 @@ def read_tree(path: "AnyPath") -> Tree:
     """Every record of a transcript whose records name their parents: its `uuid`, `parentUuid`, `type` and place.
 
     Exact for every line: the members are those that a full parse finds, in whatever order they are written, and a
-    value that is no str counts as None.  Nothing else of a record is kept, so the memory is that of the answer however
-    long the records are: read a record's bytes at its offset when you need it.
+    value that is no str counts as None.  Nothing else of a record is kept, however long it is: read a record's bytes at
+    its offset when you need it.  `Entries` says what the answer takes, and finds an entry, its parent and its children.
     """
     return _chosen.read_tree(path)
 

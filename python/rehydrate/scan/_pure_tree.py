@@ -5,6 +5,7 @@ not, else by a walk.  Either way only the three members of a record are kept.
 """
 
 from ._decode import load_line, text
+from ._entries import Entries, Listed
 from ._pure_lines import File, Line, lines
 from ._pure_members import SPACE
 from ._pure_tail import OFFSETS_MAX
@@ -21,16 +22,18 @@ _make = tuple.__new__
 def read_tree(path: "AnyPath") -> Tree:
     """See `rehydrate.scan.read_tree`."""
     with File(path) as file:
-        index = _Index()
+        reading = _Reading()
         try:
             for line in lines(file, 0):
-                index.take(line)
+                reading.take(line)
         except EOFError:  # cut short while it was read: what was complete stays
             pass
-        return Tree(index.entries, index.lines, index.damaged, index.damaged_offsets, file.size)
+        return Tree(
+            Entries(Listed(reading.entries)), reading.lines, reading.damaged, reading.damaged_offsets, file.size
+        )
 
 
-class _Index:
+class _Reading:
     """What is known so far."""
 
     def __init__(self) -> None:

@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+    from ._entries import Entries
+
     _T = TypeVar("_T")
 
     class Source(Protocol[_T]):
@@ -225,7 +227,7 @@ class Entry(NamedTuple):
 class Tree(NamedTuple):
     """What `read_tree` read."""
 
-    entries: "list[Entry]"
+    entries: "Entries"
     """Every record, in file order."""
     lines: int
     """Complete lines that are not blank."""

@@ -14,7 +14,8 @@ from ._arguments import (
     read_steps,
     read_where,
 )
-from ._results import Candidate, Entry, Found, Mark, Probe, RecordIterator, Step, Tail, Tree
+from ._entries import Entries
+from ._results import Candidate, Found, Mark, Probe, RecordIterator, Step, Tail, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,12 +111,8 @@ def iter_records(
 
 def read_tree(path: "AnyPath") -> Tree:
     """See `rehydrate.scan.read_tree`."""
-    entries: list[Entry] = []
-
-    def take(*columns: "list[Any]") -> None:
-        entries.extend([_make(Entry, row) for row in zip(*columns, strict=True)])
-
-    return Tree(entries, *_native.read_tree(_path(path), take))
+    index, lines, damaged, damaged_offsets, size = _native.read_tree(_path(path))
+    return Tree(Entries(index), lines, damaged, damaged_offsets, size)
 
 
 def cursor_at(path: "AnyPath", offset: int) -> "Cursor":

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use rehydrate::members::{Progress, elements, only_object, walk_line};
 use rehydrate::text;
 use rehydrate::walker::{Keys, Span, Walker};
-use rehydrate::whole::whole_object;
+use rehydrate::whole::Objects;
 use rehydrate::window::{OnDisk, Window};
 use rehydrate_fuzz::{Dice, Stingy, twin};
 
@@ -33,7 +33,7 @@ fuzz_target!(|line: &[u8]| {
     assert_eq!(only_object(line, &keys, &mut Walker::new()), only);
 
     let mut spans = Vec::new();
-    if let Some(end) = whole_object(line, &keys, &mut spans) {
+    if let Some(end) = Objects::new(line).end(0, &keys, &mut spans) {
         let value = twin::value(line, 0).expect("a whole object");
         assert_eq!((end, spans), (value.end, members(&value)));
     }

@@ -1,10 +1,10 @@
 //! `read_tree`: any buffer, any number of parts.
 #![no_main]
 
-use std::convert::Infallible;
-
 use libfuzzer_sys::fuzz_target;
+use rehydrate::index::Id;
 use rehydrate::tree::read_in_parts;
+use rehydrate::uuid;
 use rehydrate_fuzz::{Dice, Stingy, twin};
 
 /// What a record says (`uuid`, `parentUuid`, `type`), and where it is.
@@ -28,23 +28,19 @@ fuzz_target!(|file: &[u8]| {
 });
 
 fn read(file: &[u8], buffer_bytes: usize, parts: u64) -> Tree {
-    let mut tree = Tree::default();
-    let source = Stingy(file);
-    let taken = read_in_parts(&source, file.len() as u64, buffer_bytes, parts, |found| {
-        let part = found.expect("memory can be read");
-        let text = |place: Option<usize>| place.map(|place| part.texts.get(place).to_owned());
-        for entry in &part.entries {
-            let kind = entry.kind.map(|place| part.kinds[place].clone());
-            tree.rows.push(([text(entry.uuid), text(entry.parent), kind], entry.offset, entry.length));
-        }
-        tree.lines += part.lines;
-        tree.damaged += part.damage.count;
-        tree.damaged_offsets.extend(&part.damage.offsets);
-        Ok::<_, Infallible>(())
-    });
-    let Ok(()) = taken;
-    tree.damaged_offsets.truncate(16);
-    tree
+    let rows = read_in_parts(&Stingy(file), file.len() as u64, buffer_bytes, parts).expect("memory can be read");
+    let text = |id: Option<Id<'_>>| id.map(|id| id.text(&mut [0; uuid::BYTES]).to_owned());
+    let row = |place| {
+        let entry = rows.get(place);
+        let kind = entry.kind.map(|kind| rows.kinds()[kind].clone());
+        ([text(entry.uuid), text(entry.parent), kind], entry.offset, entry.length)
+    };
+    Tree {
+        rows: (0..rows.len()).map(row).collect(),
+        lines: rows.lines,
+        damaged: rows.damage.count,
+        damaged_offsets: rows.damage.offsets.clone(),
+    }
 }
 
 fn read_naively(file: &[u8]) -> Tree {
