@@ -8,7 +8,8 @@
 //! # How they come
 //! As many whole lines as the buffer holds come as one block. A line that is longer than the buffer passes through it
 //! without being collected: what comes is a [`Long`] that says where it is, how it begins and ends, and which of the
-//! wanted needles it holds, so that most are done with; the others are read again.
+//! wanted needles it holds, so that most are done with; the others are read again. Who wants every line walks it on its
+//! way ([`crate::records::Records::walk_long`]).
 //!
 //! Plain reads at an offset, never a memory map: another process may cut the file short at any time. Then the read
 //! ends with what was complete.
@@ -22,6 +23,7 @@ use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use crate::members::is_filler;
+use crate::window::Passing;
 
 /// Something that can be read at any offset.
 pub trait ReadAt {
@@ -128,6 +130,14 @@ pub enum Piece {
     End,
 }
 
+/// The same of a line that does not fit: how many bytes of it the buffer holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ahead {
+    Block,
+    Long(usize),
+    End,
+}
+
 /// The lines of a file between two offsets.
 #[derive(Debug)]
 pub struct Lines {
@@ -179,6 +189,11 @@ impl Lines {
         self.place += count as u64;
     }
 
+    /// Goes on at an offset. Not while a block is there.
+    pub(crate) fn advance(&mut self, offset: u64) {
+        self.place = offset;
+    }
+
     /// The buffer, to read a long line through it. Not while a block is there: it would be overwritten.
     pub fn spare(&mut self) -> &mut [u8] {
         debug_assert!(self.ready.is_empty(), "the block would be overwritten");
@@ -187,20 +202,38 @@ impl Lines {
 
     /// Sees to it that a block is there, or tells what else comes next.
     pub fn next(&mut self, source: &impl ReadAt) -> io::Result<Piece> {
+        match self.look(source)? {
+            Ahead::Block => Ok(Piece::Block),
+            Ahead::Long(filled) => Ok(self.pass(source, filled)?.map_or(Piece::End, Piece::Long)),
+            Ahead::End => Ok(Piece::End),
+        }
+    }
+
+    /// As [`Lines::next`], but a line that does not fit the buffer is not let go by: the buffer holds its beginning.
+    pub(crate) fn look(&mut self, source: &impl ReadAt) -> io::Result<Ahead> {
         if !self.ready.is_empty() {
-            return Ok(Piece::Block);
+            return Ok(Ahead::Block);
         }
         self.ready = 0..0;
         let filled = self.fill(source, self.place)?;
         if let Some(last) = memrchr(b'\n', &self.buffer.get()[..filled]) {
             self.ready = 0..last + 1;
-            return Ok(Piece::Block);
+            return Ok(Ahead::Block);
         }
-        if filled < self.buffer.get().len() || self.place + filled as u64 >= self.limit {
-            return Ok(Piece::End);
-        }
-        let found = self.pass(source, filled)?;
-        Ok(found.map_or(Piece::End, Piece::Long))
+        let is_long = filled == self.buffer.get().len() && self.place + (filled as u64) < self.limit;
+        Ok(if is_long { Ahead::Long(filled) } else { Ahead::End })
+    }
+
+    /// The line that begins here and whose first bytes are in the buffer, that many of them.
+    pub(crate) fn passing<'s, S: ReadAt>(&'s mut self, source: &'s S, filled: usize) -> Passing<'s, S> {
+        let bom = self.held_bom();
+        let offset = self.place + bom as u64;
+        Passing::new(source, (offset, self.limit), self.buffer.get_mut(), bom..filled)
+    }
+
+    /// Length of the BOM that is held where the file begins.
+    fn held_bom(&self) -> usize {
+        if self.place == 0 && self.buffer.get().starts_with(BOM) { BOM.len() } else { 0 }
     }
 
     /// Length of the BOM that the file begins with; 0 when there is none.
@@ -228,8 +261,8 @@ impl Lines {
     /// Lets a line go by whose first `filled` bytes are in the buffer; None when it has no end.
     fn pass(&mut self, source: &impl ReadAt, mut filled: usize) -> io::Result<Option<Long>> {
         let offset = self.place;
-        let bom = if offset == 0 && self.buffer.get().starts_with(BOM) { BOM.len() } else { 0 };
-        let mut passing = Passing::new(&self.needles);
+        let bom = self.held_bom();
+        let mut passing = Summary::new(&self.needles);
         let mut at = offset;
         loop {
             let piece = &self.buffer.get()[..filled];
@@ -249,8 +282,8 @@ impl Lines {
     }
 }
 
-/// A long line on its way through the buffer.
-struct Passing {
+/// What is known so far of a long line on its way through the buffer.
+struct Summary {
     length: usize,
     head: Vec<u8>,
     /// The last two bytes.
@@ -262,7 +295,7 @@ struct Passing {
     carry_max: usize,
 }
 
-impl Passing {
+impl Summary {
     fn new(needles: &[Finder<'_>]) -> Self {
         let longest = needles.iter().map(|needle| needle.needle().len()).max().unwrap_or(0);
         Self {

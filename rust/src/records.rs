@@ -9,7 +9,7 @@ use std::io;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use crate::lines::{self, Lines, Long, Piece, ReadAt};
+use crate::lines::{self, Ahead, Lines, Long, Piece, ReadAt};
 use crate::members::{Progress, is_filler, walk_line};
 use crate::text;
 use crate::walker::{Keys, Span, Walker};
@@ -231,18 +231,15 @@ impl Records {
         self.lines.place()
     }
 
-    /// The next lines that lie in memory, and where in the file they begin; None when a long line comes next, or none.
-    ///
-    /// What the caller reads of them itself it says by [`Records::skip`].
-    pub(crate) fn block<S: ReadAt>(&mut self, source: &S) -> io::Result<Option<(&[u8], u64)>> {
-        if self.long.is_none()
-            && self.lines.block().is_empty()
-            && let Piece::Long(long) = self.lines.next(source)?
-        {
-            self.long = Some(long);
-        }
-        let block = self.lines.block();
-        Ok((!block.is_empty()).then_some((block, self.lines.place())))
+    /// Sees to it that lines lie in memory, or tells what else comes next. Not for who calls [`Records::next_line`].
+    pub(crate) fn look<S: ReadAt>(&mut self, source: &S) -> io::Result<Ahead> {
+        self.lines.look(source)
+    }
+
+    /// The lines that lie in memory, and where in the file they begin. What the caller reads of them itself it says by
+    /// [`Records::skip`].
+    pub(crate) fn block(&self) -> (&[u8], u64) {
+        (self.lines.block(), self.lines.place())
     }
 
     /// Takes that many bytes off the block, whole lines that are not blank and so many.
@@ -285,7 +282,8 @@ impl Records {
         }
     }
 
-    fn read_short(&mut self, sift: &mut impl Sift) -> io::Result<Line> {
+    /// Reads one line of those that lie in memory.
+    pub(crate) fn read_short(&mut self, sift: &mut impl Sift) -> io::Result<Line> {
         let base = self.lines.place();
         let block = self.lines.block();
         let line_length = memchr(b'\n', block).unwrap_or(block.len());
@@ -313,6 +311,35 @@ impl Records {
         self.lines.consume(line_length + 1);
         self.note(line.offset);
         Ok(line)
+    }
+
+    /// Walks a line while it passes through the buffer, which holds that many bytes of it; false when it has no end. What
+    /// was taken of it is then void.
+    pub(crate) fn walk_long<S: ReadAt>(&mut self, source: &S, held: usize, sift: &mut impl Sift) -> io::Result<bool> {
+        let line_offset = self.lines.place();
+        let mut window = self.lines.passing(source, held);
+        let content_offset = window.offset;
+        let (spare, progress) = (&mut self.spare, &mut self.progress);
+        let mut is_blank = true;
+        let walked = walk_line(&mut window, &mut self.walker, &self.keys, progress, |window, span, spans| {
+            is_blank = false;
+            sift.take(&mut Record { window, spare, spans, span, content_offset, line_offset })
+        });
+        let length = window.length;
+        match (walked, length) {
+            (Ok(_), Some(length)) => self.lines.advance(content_offset + length as u64 + 1),
+            (Err(error), _) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
+            _ => {
+                self.progress = Progress::default();
+                return Ok(false);
+            }
+        }
+        if is_blank && !self.progress.is_damaged {
+            self.progress = Progress::default();
+        } else {
+            self.note(line_offset);
+        }
+        Ok(true)
     }
 
     fn read_long<S: ReadAt>(&mut self, source: &S, long: &Long, sift: &mut impl Sift) -> io::Result<Line> {

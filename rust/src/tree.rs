@@ -10,7 +10,7 @@ use std::mem;
 
 use crate::error::Error;
 use crate::index::{Id, Index, Rows};
-use crate::lines::{Lines, ReadAt};
+use crate::lines::{Ahead, Lines, ReadAt};
 use crate::open::Opened;
 use crate::parts::{borders, read_in_order};
 use crate::records::{Record, Records, Sift, Unread};
@@ -20,7 +20,8 @@ use crate::uuid;
 use crate::walker::{Keys, Span};
 use crate::whole::Objects;
 
-/// Longer lines are read twice.
+/// What of a file is in memory: longer lines take the slow walk, and more is slower where a processor's near memory
+/// does not hold it.
 const BUFFER_BYTES: usize = 256 * 1024;
 /// About the bytes of a part: some hundred times the cost of handing it over.
 const PART_BYTES: u64 = 8 * 1024 * 1024;
@@ -73,17 +74,18 @@ impl Reader {
         records.restart(start, limit);
         let mut sieve = Sieve { rows: Rows::default() };
         loop {
-            if let Some((block, base)) = records.block(source)? {
-                let (bytes, lines) = sieve.read(block, base, keys, spans);
-                let is_all = bytes == block.len();
-                records.skip(bytes, lines);
-                if is_all {
-                    continue;
+            match records.look(source)? {
+                Ahead::Block => {
+                    let (block, base) = records.block();
+                    let (bytes, lines) = sieve.read(block, base, keys, spans);
+                    let is_all = bytes == block.len();
+                    records.skip(bytes, lines);
+                    if !is_all {
+                        records.read_short(&mut sieve)?; // damaged, or otherwise not as most are
+                    }
                 }
-            }
-            // A line that is long, damaged, or otherwise not as most are.
-            if records.next_line(source, &mut sieve)?.is_none() {
-                break;
+                Ahead::Long(held) if records.walk_long(source, held, &mut sieve)? => {}
+                Ahead::Long(_) | Ahead::End => break,
             }
         }
         let (mut rows, end) = (sieve.rows, records.end());
