@@ -15,7 +15,8 @@ def test_a_record_is_read_when_it_is_asked_for(scope_of):
 
 def test_of_one_uuid_written_twice_the_first_is_the_entry(scope_of):
     log = scope_of(*chat("a", "b"), user("a", "b")).log
-    assert (log.at("a"), log.replays, log.children(2), list(log.children(1))) == (0, {2}, (), [])
+    assert (log.at("a"), log.is_entry(0), log.is_entry(2)) == (0, True, False)
+    assert (list(log.children(2)), list(log.children(1))) == ([], [])
 
 
 def test_a_parent_that_stands_behind_its_child_is_found(scope_of):
@@ -44,8 +45,8 @@ def test_f50_what_the_file_has_become_since_it_was_indexed_is_not_read(tmp_path,
             os.mkfifo(path)
         return found
 
-    index_of = log_module._index
-    monkeypatch.setattr(log_module, "_index", indexed)
+    index_of = log_module._tree
+    monkeypatch.setattr(log_module, "_tree", indexed)
     with pytest.raises(OSError, match=r"symbolic links|regular file"):
         Log(path)
 

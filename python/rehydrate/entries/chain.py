@@ -59,7 +59,7 @@ def walk(
 def last_said(scope: Scope, tip: int, *, boundaries: list[int]) -> int | None:
     """The last entry of the user or the assistant on the way back from `tip` that is no command to the client."""
     for at in _Way(scope, boundaries, {}).back(tip):
-        if scope.log.entries[at].type in SPOKEN and not messages.is_command(scope.log.record(at)):
+        if scope.log.types[at] in SPOKEN and not messages.is_command(scope.log.record(at)):
             return at
     return None
 
@@ -101,12 +101,10 @@ class _Way:
             return self._unseen(index, self._parents[index])
         if self.is_compaction(index):
             return self._before_boundary(index)
-        uuid = self._scope.log.entries[index].parent
-        if uuid is None:
-            return None
-        parent = self._scope.at(uuid)
+        parent = self._scope.parent(index)
         if parent is None:
-            return self._stitched(index, "missing")
+            is_first = self._scope.log.entries[index].parent is None
+            return None if is_first else self._stitched(index, "missing")
         boundary = self._crossed(index, parent)
         if boundary is None or parent in self._parents:
             return self._unseen(index, parent)

@@ -52,7 +52,7 @@ def _segment(scope: Scope, boundary: int, said: Record) -> Preserved | None:
         entries.append(at)
         if at == head:
             return _placed(scope, boundary, said, entries[::-1])
-        at = scope.at(scope.log.entries[at].parent)
+        at = scope.parent(at)
     return None
 
 
@@ -76,5 +76,5 @@ def _descends(scope: Scope, index: int, boundary: int, kept: set[int]) -> bool:
         if at == boundary:
             return True
         seen.add(at)
-        at = scope.at(scope.log.entries[at].parent)
+        at = scope.parent(at)
     return False

@@ -33,7 +33,7 @@ def latest_leaf(scope: Scope) -> int | None:
     log = scope.log
     best: tuple[float, int] | None = None
     for index in range(scope.end):
-        if log.entries[index].type not in SPOKEN or not log.is_entry(index):
+        if log.types[index] not in SPOKEN or not log.is_entry(index):
             continue
         if scope.is_aside(index) or not scope.spoken(index) or _is_late(scope, index) or not _tips(scope, index):
             continue
@@ -75,13 +75,13 @@ def _preferred(scope: Scope, tips: list[int]) -> int:
 def _is_late(scope: Scope, index: int) -> bool:
     """Whether an entry only answers a call after which the conversation has long gone on without it."""
     log = scope.log
-    if log.entries[index].type != "user":
+    if log.types[index] != "user":
         return False
     record = log.record(index)
     if not messages.only_results(record):
         return False
-    called = scope.at(log.entries[index].parent)
-    if called is None or log.entries[called].type != "assistant":
+    called = scope.parent(index)
+    if called is None or log.types[called] != "assistant":
         called = scope.at(record.get("sourceToolAssistantUUID"))
     if called is None or any(True for _ in _spoken_below(scope, index)):
         return False

@@ -12,37 +12,20 @@ from typing import Any
 
 from rehydrate import scan
 from rehydrate.paths import open_file
-from rehydrate.scan import Entry
+from rehydrate.scan import Entries, Entry
 
 KEPT_RECORDS = 4_096
 KEPT_BYTES = 16_000_000
 """How much of what was decoded is kept, counted in the file's bytes."""
 
-KEPT_INDEXES = 2
+KEPT_TREES = 2
+_STRETCH = 32_768
+"""Records that are looked through at a time for those of one type."""
 
 Record = dict[str, Any]
 
 
-class _Index:
-    """The structure of one file."""
-
-    def __init__(self, tree: scan.Tree) -> None:
-        self.tree = tree
-        self.first: dict[str, int] = {}
-        self.below: dict[str, list[int]] = {}
-        self.replays: set[int] = set()
-        for index, entry in enumerate(tree.entries):
-            if entry.uuid is None:
-                continue
-            if entry.uuid in self.first:
-                self.replays.add(index)
-                continue
-            self.first[entry.uuid] = index
-            if entry.parent is not None and entry.parent != entry.uuid:
-                self.below.setdefault(entry.parent, []).append(index)
-
-
-_indexes: OrderedDict[tuple[object, ...], _Index] = OrderedDict()
+_trees: OrderedDict[tuple[object, ...], scan.Tree] = OrderedDict()
 """The indexes read last, by what tells that a file is still the same: one is looked at several times in a row."""
 
 
@@ -56,16 +39,16 @@ class Log:
     def __init__(self, path: str) -> None:
         """Reads the index.  Raises OSError when the file cannot be read."""
         self.path = path
-        index = _index(path)
-        self.entries: Sequence[Entry] = index.tree.entries
-        self.damaged: int = index.tree.damaged
+        tree = _tree(path)
+        self.entries: Entries = tree.entries
+        self.types: Sequence[str | None] = tree.entries.types()
+        """The type of each record."""
+        self.damaged: int = tree.damaged
         """Lines that are no record."""
-        self.size: int = index.tree.size
+        self.size: int = tree.size
         """Bytes in the file when it was read."""
-        self.replays = index.replays
-        self._first, self._below = index.first, index.below
         self._file = open_file(path).detach()  # what is there may be no file, or a link, by now
-        self._records: OrderedDict[int, Record] = OrderedDict()
+        self._records: OrderedDict[int, tuple[Record, int]] = OrderedDict()  # with its bytes in the file
         self._held = 0
 
     def __enter__(self) -> "Log":
@@ -83,24 +66,25 @@ class Log:
 
     def at(self, uuid: object) -> int | None:
         """The entry with that uuid; None when there is none (or it is no uuid at all)."""
-        return self._first.get(uuid) if isinstance(uuid, str) else None
+        return self.entries.find(uuid) if isinstance(uuid, str) else None
 
     def parent(self, index: int) -> int | None:
         """The entry that this one follows; None where it names none, or one that was never written."""
-        return self.at(self.entries[index].parent)
+        return self.entries.parent(index)
 
     def children(self, index: int) -> Sequence[int]:
         """The entries that follow this one, in file order."""
-        uuid = self.entries[index].uuid
-        return self._below.get(uuid, ()) if uuid is not None and index not in self.replays else ()
+        return self.entries.children(index)
 
     def is_entry(self, index: int) -> bool:
         """Whether it takes part in the tree: it has a uuid and is no replay."""
-        return self.entries[index].uuid is not None and index not in self.replays
+        return self.entries.is_first(index)
 
     def raw(self, index: int) -> bytes:
         """The record as it stands in the file; fewer bytes when the file was cut short since."""
-        entry = self.entries[index]
+        return self._read(self.entries[index])
+
+    def _read(self, entry: Entry) -> bytes:
         self._file.seek(entry.offset)
         return self._file.read(entry.length) or b""
 
@@ -109,22 +93,22 @@ class Log:
         known = self._records.get(index)
         if known is not None:
             self._records.move_to_end(index)
-            return known
+            return known[0]
         entry = self.entries[index]
-        found = _decoded(self.raw(index), entry.offset)
-        self._records[index] = found
+        found = _decoded(self._read(entry), entry.offset)
+        self._records[index] = found, entry.length
         self._held += entry.length
         while len(self._records) > KEPT_RECORDS or (self._held > KEPT_BYTES and len(self._records) > 1):
-            oldest, _ = self._records.popitem(last=False)
-            self._held -= self.entries[oldest].length
+            _, (_, length) = self._records.popitem(last=False)
+            self._held -= length
         return found
 
     def of_type(self, kind: str, *, end: int | None = None, backwards: bool = False) -> Iterator[int]:
         """The records of one type, entries or not, replays left out; those before `end`."""
-        places = range(len(self.entries) if end is None else end)
-        for index in reversed(places) if backwards else places:
-            if self.entries[index].type == kind and index not in self.replays:
-                yield index
+        starts = range(0, len(self.entries) if end is None else end, _STRETCH)
+        for start in reversed(starts) if backwards else starts:
+            found = self.entries.of_type(kind, start, min(start + _STRETCH, starts.stop))
+            yield from reversed(found) if backwards else found
 
     def holds(self, index: int, *, word: bytes) -> bool:
         """Whether the record's text can hold a word of plain ASCII: False is certain, True is to be looked at."""
@@ -132,15 +116,15 @@ class Log:
         return word in raw or b"\\u00" in raw
 
 
-def _index(path: str) -> _Index:
+def _tree(path: str) -> scan.Tree:
     key = _identity(path)
-    known = _indexes.get(key) if key is not None else None
+    known = _trees.get(key) if key is not None else None
     if known is None:
-        known = _Index(scan.read_tree(path))
-        if key is not None and known.tree.size == key[2]:
-            _indexes[key] = known
-            while len(_indexes) > KEPT_INDEXES:
-                _indexes.popitem(last=False)
+        known = scan.read_tree(path)
+        if key is not None and known.size == key[2]:
+            _trees[key] = known
+            while len(_trees) > KEPT_TREES:
+                _trees.popitem(last=False)
     return known
 
 

@@ -28,7 +28,7 @@ def metadata(scope: Scope) -> dict[str, Record]:
     log = scope.log
     found: dict[str, Record] = {}
     for index in range(scope.end - 1, -1, -1):
-        kind = log.entries[index].type
+        kind = log.types[index]
         if kind in LASTING and kind not in found:  # some writers give them a uuid
             found[kind] = log.record(index)
             if len(found) == len(LASTING):

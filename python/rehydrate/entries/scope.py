@@ -40,6 +40,11 @@ class Scope:
         index = self.log.at(uuid)
         return index if index is not None and index < self.end else None
 
+    def parent(self, index: int) -> int | None:
+        """As `Log.parent`."""
+        parent = self.log.parent(index)
+        return parent if parent is not None and parent < self.end else None
+
     def children(self, index: int) -> Iterator[int]:
         """As `Log.children`, those of subagents left out."""
         for child in self.log.children(index):
@@ -56,8 +61,8 @@ class Scope:
     @cached_property
     def _is_members(self) -> bool:
         """Whether the file is a team member's own: then it begins with the member's words."""
-        for index in range(len(self.log)):
-            if self.log.entries[index].type in SPOKEN and self.log.is_entry(index):
+        for index, kind in enumerate(self.log.types):
+            if kind in SPOKEN and self.log.is_entry(index):
                 record = self.log.record(index)
                 if self.agent or not messages.is_sidechain(record):
                     return bool(record.get("teamName"))
@@ -65,11 +70,11 @@ class Scope:
 
     def spoken(self, index: int) -> bool:
         """Whether somebody speaks in the entry: the user, the assistant, or a tool."""
-        return self.log.entries[index].type in SPOKEN and not messages.is_meta(self.log.record(index))
+        return self.log.types[index] in SPOKEN and not messages.is_meta(self.log.record(index))
 
 
 def _turns(log: Log) -> list[int]:
-    return [i for i, entry in enumerate(log.entries) if entry.type in SPOKEN and log.is_entry(i)]
+    return [i for i, kind in enumerate(log.types) if kind in SPOKEN and log.is_entry(i)]
 
 
 def boundary_of(record: Record) -> Record | None:

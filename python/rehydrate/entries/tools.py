@@ -38,7 +38,7 @@ def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> lis
         return list(chain)
     answers: dict[str, _Answer] = {}
     for index in near:
-        if log.entries[index].type == "assistant":
+        if log.types[index] == "assistant":
             record = log.record(index)
             name = messages.message_id(record) or f"\0{index}"
             answer = answers.setdefault(name, _Answer(index))
@@ -46,10 +46,7 @@ def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> lis
             answer.first = min(answer.first, index)
             answer.calls.update(call.id for call in messages.calls(record))
     answered = {
-        result.id
-        for index in near
-        if log.entries[index].type == "user"
-        for result in messages.results(log.record(index))
+        result.id for index in near if log.types[index] == "user" for result in messages.results(log.record(index))
     }
     brought: dict[int, _Answer] = {}
     for name, answer in answers.items():
@@ -66,7 +63,7 @@ def _near(scope: Scope, chain: Sequence[int], order: dict[int, int]) -> list[int
     if _strays(scope, order):
         return list(range(len(chain)))
     found: set[int] = set()
-    if not any(log.entries[index].type == "assistant" for index in chain):
+    if not any(log.types[index] == "assistant" for index in chain):
         return []  # to look for one around every place would take for ever
     for place, index in enumerate(chain):
         if place in found or all(child in order or child >= scope.end for child in log.children(index)):
@@ -81,8 +78,8 @@ def _strays(scope: Scope, order: dict[int, int]) -> bool:
     for index in log.of_type("user", end=scope.end):
         if index in order or not log.is_entry(index):
             continue
-        parent = scope.at(log.entries[index].parent)
-        if parent is not None and (log.entries[parent].type == "assistant" or parent in order):
+        parent = scope.parent(index)
+        if parent is not None and (log.types[parent] == "assistant" or parent in order):
             continue
         if _ID.search(log.raw(index)) is not None and not scope.is_aside(index):
             return True
@@ -93,9 +90,9 @@ def _answers_at(scope: Scope, chain: Sequence[int], place: int) -> Iterable[int]
     """The places of the answer that stands there; where none does, of the one before and the one behind."""
     log = scope.log
     before = after = place
-    while before >= 0 and log.entries[chain[before]].type != "assistant":
+    while before >= 0 and log.types[chain[before]] != "assistant":
         before -= 1
-    while after < len(chain) and log.entries[chain[after]].type != "assistant":
+    while after < len(chain) and log.types[chain[after]] != "assistant":
         after += 1
     return (each for at in {before, after} if 0 <= at < len(chain) for each in _answer_at(scope, chain, at))
 
@@ -106,7 +103,7 @@ def _answer_at(scope: Scope, chain: Sequence[int], place: int) -> range:
     name = messages.message_id(log.record(chain[place]))
 
     def is_other(at: int) -> bool:
-        return log.entries[chain[at]].type == "assistant" and messages.message_id(log.record(chain[at])) != name
+        return log.types[chain[at]] == "assistant" and messages.message_id(log.record(chain[at])) != name
 
     start, end = place, place + 1
     while start > 0 and not is_other(start - 1):
@@ -123,7 +120,7 @@ def _beside(scope: Scope, answer: _Answer, name: str, order: dict[int, int]) -> 
     seen = set(answer.records)
     uuids = {log.entries[index].uuid for index in answer.records}
     waiting = list(answer.records)
-    above = scope.at(log.entries[answer.records[0]].parent)
+    above = scope.parent(answer.records[0])
     if above is not None and not name.startswith("\0"):
         waiting += [each for each in scope.children(above) if _is_part(scope, each, name) and each not in seen]
         found += waiting[len(answer.records) :]
@@ -137,7 +134,7 @@ def _beside(scope: Scope, answer: _Answer, name: str, order: dict[int, int]) -> 
             if child in seen or child in order:
                 continue
             seen.add(child)
-            kind = log.entries[child].type
+            kind = log.types[child]
             if _is_part(scope, child, name):
                 found.append(child)
             elif kind == "user":
@@ -152,7 +149,7 @@ def _beside(scope: Scope, answer: _Answer, name: str, order: dict[int, int]) -> 
 
 
 def _is_part(scope: Scope, index: int, name: str) -> bool:
-    if scope.log.entries[index].type != "assistant":
+    if scope.log.types[index] != "assistant":
         return False
     return messages.message_id(scope.log.record(index)) == name
 
@@ -176,17 +173,14 @@ def _search(
     """Results of calls that have none yet and stand somewhere else, behind the call."""
     log = scope.log
     have = answered | {
-        result.id
-        for index in brought
-        if log.entries[index].type == "user"
-        for result in messages.results(log.record(index))
+        result.id for index in brought if log.types[index] == "user" for result in messages.results(log.record(index))
     }
     wanted = {call: answer for answer in answers for call in answer.calls - have}
     if not wanted:
         return
     first = min(answer.first for answer in wanted.values())
     for index in range(max(first, after) + 1, scope.end):
-        if log.entries[index].type != "user" or index in order or index in brought or not log.is_entry(index):
+        if log.types[index] != "user" or index in order or index in brought or not log.is_entry(index):
             continue
         raw = log.raw(index)
         if not _escaped(raw) and wanted.keys().isdisjoint(i.decode("utf-8", "replace") for i in _ID.findall(raw)):
@@ -220,7 +214,7 @@ def _merged(
     ends = {id(answer): max(order[index] for index in answer.records) for answer in answers}
     owner = {call: answer for answer in answers for call in answer.calls}
     for index in near:
-        if log.entries[index].type == "user":
+        if log.types[index] == "user":
             for result in messages.results(log.record(index)):
                 if result.id in owner:
                     key = id(owner[result.id])
@@ -229,7 +223,7 @@ def _merged(
     taken = set(answered)
     for index in sorted(brought):
         answer = brought[index]
-        if log.entries[index].type == "user":
+        if log.types[index] == "user":
             ids = {result.id for result in messages.results(log.record(index))}
             if ids and ids <= taken:  # a second answer to a call that has one
                 continue

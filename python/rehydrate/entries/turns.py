@@ -22,7 +22,7 @@ def interruption(log: Log, entries: Sequence[int]) -> str:
     """`prompt` when the last request was not answered, `turn` when an answer was not finished, else `none`."""
     attached = False
     for index in reversed(entries):
-        kind = log.entries[index].type
+        kind = log.types[index]
         if kind == "attachment":
             attached = attached or text_member(member(log.record(index), "attachment"), "type") not in SURROUNDING
         if kind not in SPOKEN:
@@ -47,7 +47,7 @@ def names_of(log: Log, entries: Iterable[int]) -> dict[str, str]:
     return {
         call.id: call.name
         for index in entries
-        if log.entries[index].type == "assistant"
+        if log.types[index] == "assistant"
         for call in messages.calls(log.record(index))
     }
 
@@ -56,7 +56,7 @@ def waiting(log: Log, entries: Iterable[int]) -> list[messages.Call]:
     """The calls that no result has come for, in order."""
     found: dict[str, messages.Call] = {}
     for index in entries:
-        kind = log.entries[index].type
+        kind = log.types[index]
         if kind == "assistant":
             for call in messages.calls(log.record(index)):
                 found[call.id] = call
@@ -73,7 +73,7 @@ def usage(log: Log, entries: Iterable[int], *, free: Iterable[int] = ()) -> dict
     none = frozenset(free)
     last: dict[str, Record] = {}
     for index in entries:
-        if log.entries[index].type == "assistant" and index not in none:
+        if log.types[index] == "assistant" and index not in none:
             record = log.record(index)
             said = member(member(record, "message"), "usage")
             if said:

@@ -66,9 +66,7 @@ def model_view(scope: Scope) -> View:
     log = scope.log
     summary = None
     if boundary is not None:
-        summary = next(
-            (i for i in entries if log.entries[i].type == "user" and messages.is_summary(log.record(i))), None
-        )
+        summary = next((i for i in entries if log.types[i] == "user" and messages.is_summary(log.record(i))), None)
     entries = _without(entries, unsendable(log, entries), left_out)
     in_view = frozenset(entries)
     return View(
@@ -100,7 +98,7 @@ def sent(scope: Scope, view: View, *, folder: str, agent_id: str | None = None) 
     waits = {call.id for call in waiting(log, view.entries)}
     for index in view.entries:
         record = _spoken(log, index) or _printed(log, index)
-        if record and waits and log.entries[index].type == "assistant":
+        if record and waits and log.types[index] == "assistant":
             record = _without_calls(record, waits)
         if record:
             yield replaced(record, known, folder=folder)
@@ -119,7 +117,7 @@ def account(scope: Scope, view: View) -> Counter[str]:
             found[left_out[index]] += 1
         elif log.entries[index].uuid is None:
             found["metadata"] += 1
-        elif index in log.replays:
+        elif not log.is_entry(index):
             found["written twice"] += 1
         elif view.boundary is not None and index < view.boundary:
             found["before the compaction"] += 1
@@ -134,13 +132,13 @@ def unsendable(log: Log, entries: list[int]) -> dict[int, str]:
     said: Counter[str] = Counter()
     for index in entries:
         record = _spoken(log, index)
-        if log.entries[index].type == "user":
+        if log.types[index] == "user":
             answered.update(result.id for result in messages.results(record))
-        elif log.entries[index].type == "assistant" and _said(record):
+        elif log.types[index] == "assistant" and _said(record):
             said[messages.message_id(record) or ""] += 1
     found = {}
     for index in entries:
-        if log.entries[index].type == "assistant":
+        if log.types[index] == "assistant":
             why = _why_unsendable(_spoken(log, index), answered, said)
             if why:
                 found[index] = why
@@ -176,12 +174,12 @@ def _said(record: Record) -> list[Record]:
 
 
 def _spoken(log: Log, index: int) -> Record:
-    return log.record(index) if log.entries[index].type in ("user", "assistant") else {}
+    return log.record(index) if log.types[index] in ("user", "assistant") else {}
 
 
 def _printed(log: Log, index: int) -> Record:
     """What a command to the client printed, as it is sent: in the user's name; empty for anything else."""
-    if log.entries[index].type != "system":
+    if log.types[index] != "system":
         return {}
     record = log.record(index)
     if record.get("subtype") != "local_command" or not isinstance(record.get("content"), str):
@@ -213,7 +211,7 @@ def _kept(scope: Scope, chain: Chain, *, after: int) -> tuple[list[int], dict[in
 
 
 def _progress(log: Log, chain: Chain) -> list[int]:
-    return [index for index in chain.entries if log.entries[index].type == "progress"]
+    return [index for index in chain.entries if log.types[index] == "progress"]
 
 
 def _removed(scope: Scope, entries: list[int]) -> list[int]:
@@ -221,7 +219,7 @@ def _removed(scope: Scope, entries: list[int]) -> list[int]:
     log = scope.log
     found = []
     for index in entries:
-        if log.entries[index].type != "system" or not log.holds(index, word=b"removedUuids"):
+        if log.types[index] != "system" or not log.holds(index, word=b"removedUuids"):
             continue
         record = log.record(index)
         for said in (record, *(value for value in record.values() if isinstance(value, dict))):

@@ -74,7 +74,7 @@ class Kept:
             if uuid is None or uuid in self._seen:
                 continue
             self._seen.add(uuid)
-            kind = log.entries[index].type
+            kind = log.types[index]
             if kind == "assistant":
                 self._add_assistant(log.record(index), uuid, segment, own=own)
             elif kind == "user" or (kind == "attachment" and log.holds(index, word=b"queued_command")):

@@ -45,7 +45,7 @@ def summarize(place: layout.Place) -> Summary:
     """Reads a conversation for its summary.  Errors of the file system surface as OSError."""
     with Log(place.path) as log:
         scope = Scope(log, agent=place.agent)
-        entries = (index for index, entry in enumerate(log.entries) if entry.type in _SAID and log.is_entry(index))
+        entries = (index for index, kind in enumerate(log.types) if kind in _SAID and log.is_entry(index))
         return Summary(
             size=os.stat(place.path).st_size,
             steps=sum(1 for _ in entries),
@@ -86,6 +86,6 @@ def _titled(place: layout.Place, scope: Scope) -> str | None:
 
 def _requests(scope: Scope) -> Iterator[int]:
     """The entries that can hold a request, in file order."""
-    for index, entry in enumerate(scope.log.entries):
-        if entry.type in ("user", "attachment") and scope.log.is_entry(index):
+    for index, kind in enumerate(scope.log.types):
+        if kind in ("user", "attachment") and scope.log.is_entry(index):
             yield index
