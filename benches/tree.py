@@ -1,4 +1,5 @@
-"""What `read_tree` costs, as a ratio to `wc -l` of the same file in the same run, page cache warm, and what it keeps.
+"""What `read_tree` and opening a `Log` cost, as ratios to `wc -l` of the same file in the same run, page cache warm,
+and what they keep.
 
     python benches/tree.py [--mb 1000]
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from scan import RUNS, best, count_lines, read_only
 
 from rehydrate import scan
+from rehydrate.entries import log
 
 Rows = list[tuple[str | None, str | None, str | None, int, int]]
 
@@ -96,18 +98,30 @@ SESSION = "c0ffee00-0000-4000-8000-000000000000"
 GROWN = """
 import sys
 from rehydrate import scan
+from rehydrate.entries.log import Log
 def most():  # not of `resource`, which a new process takes over from the one that started it
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
 before = most()
-tree = scan.read_tree(sys.argv[1])
+if sys.argv[2] == "tree":
+    kept = scan.read_tree(sys.argv[1])
+else:
+    kept = Log(sys.argv[1])
+    kept.children(0)
 print(most() - before)
 """
 
 
-def grown(path: Path) -> str:
+def grown(path: Path, what: str) -> str:
     """What a fresh interpreter holds more at most while it reads the file; known on Linux alone."""
-    done = subprocess.run([sys.executable, "-c", GROWN, path], capture_output=True)
+    done = subprocess.run([sys.executable, "-c", GROWN, path, what], capture_output=True)
     return f"{int(done.stdout) / 1e6:.0f} MB" if done.returncode == 0 else "unknown"
+
+
+def open_log(path: Path) -> int:
+    """As for the first look at a file: how many records follow the first one."""
+    log._trees.clear()
+    with log.Log(str(path)) as opened:
+        return len(opened.children(0))
 
 
 def main() -> None:
@@ -124,16 +138,19 @@ def measure(path: Path, rows: Rows) -> None:
     size, lines = path.stat().st_size, count_lines(path)
     tree = scan.read_tree(path)
     assert tree.entries == rows
+    assert open_log(path) == sum(row[1] == rows[0][0] for row in rows)
     assert tree[1:] == (lines, 0, [], size)
     lengths = sorted(row[4] for row in rows)
     middle, long = lengths[lines // 2], lengths[lines * 99 // 100]
     print(f"{size / 1e6:.0f} MB, {lines} lines of {middle} bytes (median), {long} (99 %), {lengths[-1]} (longest)")
-    print(f"backend {scan.BACKEND}, best of {RUNS}, {grown(path)} more memory")
+    kept = f"more memory: read_tree {grown(path, 'tree')}, Log {grown(path, 'log')}"
+    print(f"backend {scan.BACKEND}, best of {RUNS}; {kept}")
     wc = best(lambda: count_lines(path))
     for name, work in {
         "wc -l": lambda: count_lines(path),
         "read alone": lambda: read_only(path),
         "read_tree": lambda: scan.read_tree(path),
+        "Log": lambda: open_log(path),
     }.items():
         spent = best(work)
         print(f"  {name:<12} {spent * 1e3:10.2f} ms {size / spent / 1e9:9.2f} GB/s {spent / wc:9.3f} x wc -l")
