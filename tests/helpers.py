@@ -1,6 +1,7 @@
 """What tests in several folders need: transcripts, and whether the native module is there."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -33,3 +34,15 @@ def write_lines(path, records):
     """Writes a complete line for each record (a dict, or bytes as they are); gives the path as str."""
     path.write_bytes(b"".join(dump(record) + b"\n" for record in records))
     return str(path)
+
+
+def named_in(cell):
+    """(file, test) for each test that a table's cell names: `file.py`: `test_one`, `test_two`; `other.py`: ..."""
+    for file, names in re.findall(r"`([\w/]+\.py)`: ((?:`\w+`(?:, )?)+)", cell):
+        for name in re.findall(r"`(\w+)`", names):
+            yield file, name
+
+
+def defined_in(file):
+    """The tests that a file of this folder defines."""
+    return set(re.findall(r"^\s*def (test_\w+)", (DATA.parent / file).read_text(), re.M))

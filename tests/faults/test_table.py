@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import defined_in, named_in
+
 TESTS = Path(__file__).parents[1]
 ROWS = {
     int(number): (case, tests)
@@ -16,14 +18,7 @@ NUMBERS = [1, 2, 3, 5, 6, 7, 10, 14, 15, 16, 17, 19, 20, 22, 23, 24, 25, 26, 27,
 
 
 def named(row):
-    """(file, test) for each test that a row names."""
-    for file, names in re.findall(r"`([\w/]+\.py)`: ((?:`\w+`(?:, )?)+)", ROWS[row][1]):
-        for name in re.findall(r"`(\w+)`", names):
-            yield file, name
-
-
-def existing(file):
-    return set(re.findall(r"^\s*def (test_\w+)", (TESTS / file).read_text(), re.M))
+    return list(named_in(ROWS[row][1]))
 
 
 def test_every_fault_has_a_row():
@@ -32,12 +27,12 @@ def test_every_fault_has_a_row():
 
 @pytest.mark.parametrize("row", NUMBERS)
 def test_a_row_names_tests_that_exist_or_says_why_there_is_none(row):
-    assert list(named(row)) or len(ROWS[row][1]) > 20
-    assert [f"{file}: {name}" for file, name in named(row) if name not in existing(file)] == []
+    assert named(row) or len(ROWS[row][1]) > 20
+    assert [f"{file}: {name}" for file, name in named(row) if name not in defined_in(file)] == []
 
 
 @pytest.mark.parametrize("file", sorted(each.name for each in Path(__file__).parent.glob("test_*.py")))
 def test_every_test_of_a_fault_stands_in_its_row(file):
-    for name in existing(f"faults/{file}"):
+    for name in defined_in(f"faults/{file}"):
         for number in re.findall(r"f(\d\d)(?=_)", re.match(r"test_((?:f\d\d_)*)", name)[1]):
-            assert (f"faults/{file}", name) in list(named(int(number))), f"{name} is missing in row F{number}"
+            assert (f"faults/{file}", name) in named(int(number)), f"{name} is missing in row F{number}"
