@@ -12,7 +12,7 @@ endif
 BUILD := $(if $(CARGO),native,pure)
 export REHYDRATE_PURE_BUILD := $(if $(CARGO),,1)
 
-BUILD_INPUTS := pyproject.toml build_backend/rehydrate_build.py
+BUILD_INPUTS := pyproject.toml build_backend/rehydrate_build.py build_backend/door.py
 RUST_INPUTS := $(wildcard Cargo.toml Cargo.lock) $(shell find rust/src -name '*.rs' 2>/dev/null)
 INSTALLED := $(VENV)/.installed-$(BUILD)
 
@@ -103,5 +103,6 @@ $(VENV)/.installed-native $(VENV)/.installed-pure: $(BUILD_INPUTS)
 	@$(BIN)/python -c 'import sys; from rehydrate.scan import BACKEND as b; \
 	    sys.exit(0 if b == {"native": "rust", "pure": "python"}["$(BUILD)"] else \
 	    f"the $(BUILD) build gave the backend {b}: `$(BIN)/pip install -v -e .` shows why")'
+	@$(if $(CARGO),test -x $(BIN)/rehydrate-hook || echo "The front door was not built: its tests are skipped.")
 	@rm -f $(VENV)/.installed-*
 	@touch $@

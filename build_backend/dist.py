@@ -8,10 +8,12 @@ commit gives the same pure wheel, sdist and, with the same Python, rehydrate.pyz
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from door import NotBuilt, build_door, put_into
 from plugin import build_plugin
 from pyz import build_pyz
 from rehydrate_build import reason_for_pure
@@ -31,7 +33,7 @@ def main() -> None:
     os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
     reason = reason_for_pure()
     if not reason:
-        _run("maturin", "build", "--release", "--locked", "--interpreter", sys.executable, "--out", folder)
+        _build_native(folder)
     _run("hatchling", "build", "--target", "wheel", "--target", "sdist", "--directory", folder)
     (pure,) = folder.glob("*-py3-none-any.whl")
     build_pyz(pure, folder / "rehydrate.pyz", epoch=epoch)
@@ -41,6 +43,19 @@ def main() -> None:
         print(f"{file.stat().st_size:>10,}  {file.relative_to(folder)}")
     if reason:
         print(f"The native wheel is missing, because {reason}.")
+
+
+def _build_native(folder: Path) -> None:
+    """The wheel and the front door in it, for the system that the door needs: the module's own needs may be lower."""
+    try:
+        door = build_door()
+    except NotBuilt as failure:
+        sys.exit(f"the front door was not built: {failure}, see above; nothing in the folder is to be published")
+    libc = re.match(r"(many|musl)linux_\d+_\d+|linux", door.platform)
+    lowest = ["--compatibility", libc[0]] if libc else []
+    _run("maturin", "build", "--release", "--locked", "--interpreter", sys.executable, "--out", folder, *lowest)
+    (wheel,) = folder.glob("*-abi3-*.whl")
+    put_into(wheel, door.program)
 
 
 def source_date() -> int:

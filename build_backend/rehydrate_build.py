@@ -4,6 +4,7 @@ Promises: `pip install .` never fails for want of Rust.  Without a working cargo
 `REHYDRATE_PURE_BUILD=1`, or when cargo cannot build the crate here (too old, no linker, crates out of reach), the
 wheel is pure Python, and standard error says so.  On Windows it always is: the crate needs a POSIX system.  maturin
 makes the native wheel, hatchling the pure one and every sdist, so that an sdist is the same whatever the machine has.
+Into the native wheel goes the front door, too; where only that cannot be built, it says so and goes on without.
 
 There is no `prepare_metadata_for_build_*`: which wheel comes out is known only once it is built.
 """
@@ -13,6 +14,7 @@ import glob
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 if sys.version_info < (3, 10):  # noqa: UP036  # pip looks at what we require only after this was imported
@@ -55,6 +57,7 @@ def build_wheel(wheel_directory: str, config_settings: _Config = None, metadata_
 
         with _Failure() as failure:
             native: str = maturin.build_wheel(wheel_directory, config_settings)
+            _add_door(os.path.join(wheel_directory, native))
             return native
         reason = failure.reason
     _say_pure(reason)
@@ -71,6 +74,7 @@ def build_editable(wheel_directory: str, config_settings: _Config = None, metada
 
         with _Failure() as failure:
             native: str = maturin.build_editable(wheel_directory, config_settings)
+            _add_door(os.path.join(wheel_directory, native))
             return native
         reason = failure.reason
     _say_pure(reason)
@@ -79,6 +83,19 @@ def build_editable(wheel_directory: str, config_settings: _Config = None, metada
     import hatchling.build
 
     return hatchling.build.build_editable(wheel_directory, config_settings)
+
+
+def _add_door(wheel: str) -> None:
+    import door
+
+    try:
+        door.put_into(Path(wheel), door.build_door().program)
+    except Exception as error:
+        sys.stderr.write(
+            f"\nrehydrate: the front door {door.NAME} could not be built ({error}, see above). Without it every call\n"
+            "of the hook starts Python, which takes some milliseconds longer; nothing else depends on it.\n\n"
+        )
+        sys.stderr.flush()
 
 
 class _Failure(contextlib.AbstractContextManager["_Failure", bool]):

@@ -27,9 +27,14 @@ def backend(tmp_path, monkeypatch):
     for name, tool in (("maturin", fake("native.whl")), ("hatchling.build", fake("pure.whl"))):
         monkeypatch.setitem(sys.modules, name, tool)
     monkeypatch.setitem(sys.modules, "hatchling", types.SimpleNamespace(build=sys.modules["hatchling.build"]))
+    import door
     import rehydrate_build
 
-    return rehydrate_build
+    monkeypatch.setattr(door, "build_door", lambda: door.Door(b"program", "any"))
+    rehydrate_build.doors = []  # what was put into which wheel
+    monkeypatch.setattr(door, "put_into", lambda *given: rehydrate_build.doors.append(given))
+    yield rehydrate_build
+    del rehydrate_build.doors
 
 
 def fake(result):
@@ -64,6 +69,31 @@ def test_a_working_cargo_gives_the_native_wheel(backend, cargo, capsys):
     assert backend.build_wheel("out") == "native.whl"
     assert backend.build_editable("out") == "native.whl"
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("build", ["build_wheel", "build_editable"])
+def test_the_front_door_goes_into_the_native_wheel_alone(backend, cargo, monkeypatch, build):
+    cargo(0)
+    getattr(backend, build)("out")
+    assert backend.doors == [(Path("out/native.whl"), b"program")]
+    monkeypatch.setenv("REHYDRATE_PURE_BUILD", "1")
+    getattr(backend, build)("out")
+    assert len(backend.doors) == 1
+
+
+@pytest.mark.parametrize("error", ["NotBuilt", "OSError"])
+def test_without_a_front_door_it_says_so_and_gives_the_native_wheel_all_the_same(
+    backend, cargo, capsys, monkeypatch, error
+):
+    import door
+
+    def fail():
+        raise getattr(door, error, OSError)("no linker")
+
+    cargo(0)
+    monkeypatch.setattr(door, "build_door", fail)
+    assert backend.build_wheel("out") == "native.whl"
+    assert "the front door rehydrate-hook could not be built (no linker" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("build", ["build_wheel", "build_editable"])

@@ -98,6 +98,7 @@ def serve(field: Field, backend: str) -> None:
     assert field.run("--version").endswith(f", backend {backend}\n"), field.run("--version")
     before = field.files()
     field.run("install", "antigravity")
+    assert ("rehydrate-hook" in field.registered()) == (backend == "rust"), "the compiled module brings the front door"
     field.run("config", "set", "part_bytes", "8000")
     text = field.invoke()
     for words in EARLY_WORDS:

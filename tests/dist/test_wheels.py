@@ -22,18 +22,23 @@ def compiled(names):
     return [name for name in names if name.endswith((".so", ".pyd", ".dylib", ".pyc"))]
 
 
+def programs(names):
+    return [name for name in names if ".data/" in name]
+
+
 def test_the_native_wheel_says_what_it_runs_on_and_holds_one_compiled_module(artifacts):
     file = artifact(artifacts, NATIVE)
     system = r"(manylinux_\d+_\d+|manylinux\d+|linux|musllinux_\d+_\d+|macosx_\d+_\d+)_\w+"
     assert re.fullmatch(rf"rehydrate-{rehydrate.__version__}-cp310-abi3-{system}\.whl", file.name)
     assert compiled(inside(file)) == ["rehydrate/_native.abi3.so"]
+    assert programs(inside(file)) == [f"rehydrate-{rehydrate.__version__}.data/scripts/rehydrate-hook"]
 
 
 def test_the_pure_wheel_holds_all_but_the_compiled_module(artifacts):
     pure = inside(artifact(artifacts, PURE))
     native = inside(artifact(artifacts, NATIVE))
     modules = {name for name in native if name.startswith("rehydrate/")}
-    assert compiled(pure) == []
+    assert compiled(pure) == programs(pure) == []
     assert {name for name in pure if name.startswith("rehydrate/")} == modules - {"rehydrate/_native.abi3.so"}
 
 
