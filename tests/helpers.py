@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rehydrate import __version__, launch
+
 try:
     import rehydrate._native  # noqa: F401  # whether it can be loaded is the question
 except ImportError as error:
@@ -46,3 +48,17 @@ def named_in(cell):
 def defined_in(file):
     """The tests that a file of this folder defines."""
     return set(re.findall(r"^\s*def (test_\w+)", (DATA.parent / file).read_text(), re.M))
+
+
+def front_door(folder, version=__version__):
+    """A program in the folder that says it is a front door of that version, and starts whatever stands behind it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / launch.DOOR
+    path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo {launch.DOOR} {version} && exit\nexec "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def programs_lie_in(folder, monkeypatch):
+    """Let this installation have a compiled module, and its programs in that folder."""
+    monkeypatch.setattr(launch, "_folders_of_programs", lambda: [str(folder)])

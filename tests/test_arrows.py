@@ -29,7 +29,7 @@ ROOMS = {
     "paths": set(),
     "recall": {"conversation", "files", "notable", "redact", "settings", "unseen"},
     "redact": set(),
-    "registration": {"clients", "conversation", "paths", "settings", "state"},
+    "registration": {"", "clients", "conversation", "hook", "paths", "settings", "state"},
     "scan": {"_native"},
     "serve": {"clients", "conversation", "files", "recall", "settings", "state"},
     "settings": {"clients", "paths"},  # of `clients` only the names

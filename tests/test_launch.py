@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from rehydrate import launch
+from tests.helpers import front_door, programs_lie_in
 
 
 class TestCommand:
@@ -99,6 +100,92 @@ class TestTakenApart:
         start, end = command.index('("'), command.index('")')
         for value in ("1", "[", '["/x"]', "[" * 100_000):
             assert launch.take_apart(f"{command[: start + 1]}{value}{command[end + 1 :]}") is None
+
+
+class TestFrontDoor:
+    @pytest.fixture
+    def folder(self, tmp_path, monkeypatch):
+        """Where the programs of this installation lie: a hard name, and none is there yet."""
+        folder = tmp_path / 'it\'s "a" $HOME `x` \\ Grüße'
+        programs_lie_in(folder, monkeypatch)
+        return folder
+
+    def test_the_command_goes_through_it(self, folder, tmp_path):
+        plain = launch.hook_command("antigravity")
+        door = front_door(folder)
+        command = launch.hook_command("antigravity")
+        assert command.endswith(f" {plain}") and command != plain
+        assert launch.is_ours(command)
+        done = subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"{}", b"")
+        assert launch.take_apart(command) == launch.Command.of_this("antigravity")
+        assert launch.take_apart(command).door == door
+
+    def test_the_flags_are_the_interpreters(self, folder):
+        front_door(folder)
+        text = launch.Command.of_this("antigravity").text("-B")
+        assert f"{launch.DOOR}' " in text and " -X utf8 -B -c " in text
+
+    def test_a_host_that_calls_once_for_each_compaction_needs_none(self, folder):
+        front_door(folder)
+        command = launch.hook_command("claude-code", (), launch.SILENCE)
+        assert launch.DOOR not in command
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            None,
+            "echo rehydrate-hook 0.0.1",
+            "echo rehydrate-hook",
+            "echo hello {}",
+            "",
+            "echo rehydrate-hook {}; exit 1",
+        ],
+    )
+    def test_what_does_not_say_this_version_is_none(self, folder, script):
+        if script is not None:
+            program = front_door(folder)
+            with open(program, "w") as file:
+                file.write("#!/bin/sh\n" + script.format(launch.__version__))
+        assert launch.front_door() is None
+
+    @pytest.mark.parametrize("kind", ["no program", "folder", "fifo"])
+    def test_what_cannot_be_run_is_none(self, folder, kind):
+        path = front_door(folder)
+        if kind == "no program":
+            os.chmod(path, 0o644)
+        else:
+            os.unlink(path)
+            (os.mkdir if kind == "folder" else os.mkfifo)(path)
+        assert launch.front_door() is None
+
+    def test_a_program_that_was_replaced_is_asked_again(self, folder):
+        assert launch.door_version(front_door(folder, "1.0")) == "1.0"
+        assert launch.door_version(front_door(folder, "12.0")) == "12.0"
+
+    def test_one_whose_path_cannot_be_written_is_left_out(self, tmp_path, monkeypatch):
+        programs_lie_in(tmp_path / "a\nb", monkeypatch)
+        front_door(tmp_path / "a\nb")
+        assert launch.front_door() is None
+
+    def test_a_package_without_a_compiled_module_has_none(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(launch, "__file__", str(tmp_path / "rehydrate" / "launch.py"))
+        assert launch._folders_of_programs() == []
+        (tmp_path / "rehydrate").mkdir()
+        (tmp_path / "rehydrate" / "_native.abi3.so").touch()
+        assert os.name == "nt" or launch._folders_of_programs()
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [("/", ""), ("/", "./"), ("-hook", "-hooks"), ("-hook", "-hook -x"), ("", "rehydrate-hook ")],
+    )
+    def test_one_other_character_and_the_command_is_none(self, folder, before, after):
+        front_door(folder)
+        command = launch.hook_command("antigravity").replace(before, after, 1)
+        assert launch.take_apart(command) is None
+
+    def test_the_program_without_a_command_is_none(self):
+        assert launch.take_apart("/opt/rehydrate-hook || echo '{}'") is None
 
 
 class TestThrowAway:

@@ -9,6 +9,7 @@ import pytest
 from rehydrate import launch
 from rehydrate.cli import output
 from rehydrate.paths import state_folder
+from tests.helpers import front_door, programs_lie_in
 
 
 def test_without_a_client_here_it_says_what_to_name(shell):
@@ -62,6 +63,29 @@ def test_the_other_message_is_registered(shell):
     told = shell.run("install", "antigravity", "--as", "ephemeralMessage", "--json").json[0]
     assert told["action"] == "updated"
     assert told["command"].endswith("antigravity --as ephemeralMessage || echo '{}'")
+
+
+def test_the_front_door_takes_the_place_of_the_plain_command_and_gives_it_back(shell, tmp_path, monkeypatch):
+    """After an upgrade that brings it, and after one that does not; the file as it was before us is not forgotten."""
+    file = shell.home / "config" / "hooks.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"lint": {}}')
+    programs_lie_in(tmp_path / "bin", monkeypatch)
+    plain = shell.run("install", "--json").json[0]
+    door = front_door(tmp_path / "bin")
+    told = shell.run("install", "--json").json[0]
+    assert (told["action"], told["command"]) == ("updated", f"{door} {plain['command']}")
+    assert (
+        told["backup"] and json.loads(file.read_text())["rehydrate"]["PreInvocation"][0]["command"] == told["command"]
+    )
+    assert shell.run("install", "--json").json[0]["action"] == "present"
+    os.unlink(door)
+    again = shell.run("install", "--json").json[0]
+    assert (again["action"], again["command"]) == ("updated", plain["command"])
+    front_door(tmp_path / "bin")
+    shell.run("install")
+    assert shell.run("uninstall", "--json").json[0]["action"] == "removed"
+    assert file.read_text() == '{"lint": {}}'
 
 
 def test_refused_is_1_and_says_why(shell):

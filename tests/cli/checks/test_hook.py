@@ -11,6 +11,7 @@ import pytest
 import rehydrate
 from rehydrate import launch
 from rehydrate.scan import BACKEND
+from tests.helpers import front_door, programs_lie_in
 
 PACKAGE = Path(str(rehydrate.__file__)).parent
 
@@ -214,6 +215,66 @@ class TestBackend:
     def test_an_interpreter_that_answers_nothing(self, checked, tmp_path):
         registered(checked, interpreter(tmp_path, "exit 3\n"))
         assert checked.fault("backend")[0] == "it cannot be asked: it printed no answer"
+
+
+class TestFrontDoor:
+    @pytest.fixture
+    def door(self, checked, tmp_path, monkeypatch):
+        """The front door of this installation, and registered."""
+        programs_lie_in(tmp_path / "bin", monkeypatch)
+        door = front_door(tmp_path / "bin")
+        checked.install()
+        return Path(door)
+
+    def test_it_is_tried_and_told(self, checked, door):
+        assert checked.command.startswith(f"{door} ")
+        assert "1 part" in checked.well("hook")
+        assert checked.well("backend").endswith("; through the front door ~/bin/rehydrate-hook")
+
+    def test_one_that_is_not_registered_is_offered(self, checked, tmp_path, monkeypatch):
+        programs_lie_in(tmp_path / "bin", monkeypatch)
+        checked.install()
+        assert "front door" not in checked.well("backend")
+        front_door(tmp_path / "bin")
+        offered = "; not through the front door, which is faster: `rehydrate install antigravity` registers it"
+        assert checked.well("backend").endswith(offered)
+        checked.install()
+        assert "; through the front door" in checked.well("backend")
+
+    def test_a_moved_one(self, checked, door):
+        door.rename(door.with_name("elsewhere"))
+        detail, fix = checked.fault("hook")
+        assert detail == "the installation that is registered is gone: there is no ~/bin/rehydrate-hook"
+        assert fix.startswith("run `rehydrate install antigravity`")
+        checked.install()
+        assert checked.finding("hook").ok
+
+    def test_one_that_may_not_be_run(self, checked, door):
+        door.chmod(0o644)
+        assert checked.fault("hook")[0].startswith("the hook fails, and only the command's fall-back answers: sh: ")
+
+    def test_one_of_another_version(self, checked, door):
+        front_door(door.parent, "0.0.1")
+        version = rehydrate.__version__
+        assert checked.fault("backend") == (
+            f"the front door ~/bin/rehydrate-hook is version 0.0.1, and the package behind it is version {version}",
+            "install rehydrate again, then run `rehydrate install antigravity`",
+        )
+
+    def test_an_interpreter_that_is_gone(self, checked, door):
+        command = launch.Command("/gone/python", str(PACKAGE.parent), "antigravity", (), launch.NOTHING, str(door))
+        registered(checked, command.text())
+        assert checked.fault("hook")[0] == "the installation that is registered is gone: there is no /gone/python"
+
+    def test_a_strangers_is_not_run(self, checked, door, tmp_path):
+        mark, other = tmp_path / "mark", Path(front_door(tmp_path / "other"))
+        other.write_text(f"#!/bin/sh\ntouch '{mark}'\n")
+        command = launch.Command.of_this("antigravity")._replace(door=str(other))
+        checked.file.unlink()
+        registered(checked, command.text(), file=checked.cwd / ".agents" / "hooks.json")
+        assert "another installation" in checked.fault("hook")[0]
+        assert checked.finding("backend").ok
+        assert not mark.exists()
 
 
 def test_nothing_is_written_but_a_private_folder_that_is_removed(moved, tmp_path, monkeypatch):

@@ -145,7 +145,23 @@ def backend(subject: Subject) -> Iterator[Finding]:
     told = {"rust": "rust, the compiled module", "python": "python, without the compiled module"}[used]
     if used == "python" and not why:
         told = "python, because REHYDRATE_PURE=1 is set in this shell"
-    yield Finding(True, f"{told}; rehydrate {version}, Python {python}")
+    door = launch.door_version(command.door) if command.door else None
+    if command.door and door != version:
+        is_of = f"is version {door}" if door else "does not say its version"
+        detail = f"the front door {subject.short(command.door)} {is_of}, and the package behind it is version {version}"
+        yield Finding(False, detail, _reinstall(subject))
+        return
+    yield Finding(True, f"{told}; rehydrate {version}, Python {python}{_by_door(subject, command)}")
+
+
+def _by_door(subject: Subject, command: launch.Command) -> str:
+    """Which way the hook is started, where there are two."""
+    if command.door:
+        return f"; through the front door {subject.short(command.door)}"
+    own = subject.own_command()
+    if subject.registration is None or own.door is None or command[:2] != own[:2]:
+        return ""
+    return f"; not through the front door, which is faster: `{subject.install()}` registers it"
 
 
 def _runnable(subject: Subject) -> tuple[list[launch.Command], Finding | None]:
@@ -168,7 +184,8 @@ def _runnable(subject: Subject) -> tuple[list[launch.Command], Finding | None]:
             words = " ".join((command.client, *command.options))
             return [], Finding(False, f"the command of {registration.place} ends in {words!r}", again)
     command = commands[0]
-    if registration.file != subject.own_file and command[:2] != own[:2]:
+    is_own = command[:2] == own[:2] and command.door in (None, own.door)
+    if registration.file != subject.own_file and not is_own:
         shown = subject.short(registration.file)
         why = "it is not run here, because it starts another installation, and the file is not your own"
         return [], Finding(False, f"the command in {shown}: {why}", f"{again}, if you trust that folder")
@@ -192,6 +209,8 @@ def _of_plugin(subject: Subject, registration: Any) -> tuple[list[launch.Command
 
 def _gone(command: launch.Command) -> str | None:
     """The path that the command needs and that is not there."""
+    if command.door is not None and not os.path.isfile(command.door):
+        return command.door
     if not os.path.isfile(command.python):
         return command.python
     if not os.path.isdir(command.package):
