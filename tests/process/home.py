@@ -9,6 +9,8 @@ from pathlib import Path
 import rehydrate
 
 PACKAGE = Path(rehydrate.__file__).resolve().parent.parent
+BEFORE = []
+"""What stands before the interpreter in the hook's command: nothing, or the front door."""
 SUMMARY = "# Resuming from a compaction\n\nThe user is building a parser."
 
 
@@ -128,7 +130,7 @@ class Recorder:
 def hook_command(*arguments):
     """The hook as `install` registers it, without the shell around it."""
     code = f"import sys; sys.path.append({str(PACKAGE)!r}); from rehydrate.hook import main; main()"
-    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", code, "antigravity", *arguments]
+    return [*BEFORE, sys.executable, "-I", "-S", "-X", "utf8", "-c", code, "antigravity", *arguments]
 
 
 def parts_of(stdout):

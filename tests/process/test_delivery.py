@@ -36,12 +36,14 @@ def state_of(home):
     return json.loads(home.state(C).read_text())
 
 
+@pytest.mark.usefixtures("door")
 def test_nothing_is_put_back_where_nothing_was_compacted(home):
     home.write(C, long_talk())
     assert home.hook(C) == []
     assert home.hook(C) == []
 
 
+@pytest.mark.usefixtures("door")
 def test_a_compaction_brings_the_requests_back_word_for_word_and_once(home):
     compacted(home)
     (text,) = home.hook(C)
@@ -65,6 +67,7 @@ def test_files_in_use_come_back_as_they_are_on_disk_now(home):
     assert "return list(text)" in text and "1. tokenise" in text
 
 
+@pytest.mark.usefixtures("door")
 def test_each_of_two_compactions_is_delivered_once(home):
     compacted(home)
     (first,) = home.hook(C)

@@ -12,6 +12,7 @@ import pytest
 
 from .home import PACKAGE, Home, checkpoint, hook_command, long_talk, parts_of, said, user
 
+pytestmark = pytest.mark.usefixtures("door")
 C = "c0ffee00-0000-4000-8000-00000000000a"
 WITH_OS = {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "_collections_abc"}
 """What `import os` loads where the interpreter has not done so at its start."""

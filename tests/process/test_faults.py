@@ -21,6 +21,7 @@ def home(tmp_path):
     return Home(tmp_path)
 
 
+@pytest.mark.usefixtures("door")
 def test_f40_killed_before_the_reply_was_read_it_comes_again(home):
     """The reply cannot be written into a full pipe, so the process is killed between decision and end."""
     home.write(C, [*long_talk(), *[said(12 + n, "汉" * 2_000) for n in range(20)]])  # 12,000 bytes each in the reply
@@ -93,6 +94,7 @@ def test_f40_killed_at_any_call_of_the_system_a_delivery_is_neither_lost_nor_mad
     assert 20 < number < 199
 
 
+@pytest.mark.usefixtures("door")
 def test_f43_two_hooks_at_once_make_one_delivery(home):
     for round in range(5):
         session = f"{C[:-1]}{round}"
@@ -108,6 +110,7 @@ def test_f43_two_hooks_at_once_make_one_delivery(home):
         assert sorted(output == b"{}" for output in outputs) == [False, True]
 
 
+@pytest.mark.usefixtures("door")
 def test_f44_with_no_place_for_a_state_nothing_is_delivered_and_one_line_says_so(home):
     compacted(home)
     environ = home.refuse_every_state(C)

@@ -167,6 +167,7 @@ def test_a_long_line_that_somebody_wants_is_a_memory_error(tmp_path, name, pure)
     assert (done.returncode, done.stderr) == (7, b"")
 
 
+@pytest.mark.usefixtures("door")
 @pytest.mark.parametrize("pure", IMPLEMENTATIONS)
 def test_a_state_of_a_hundred_megabytes_counts_as_none(home, pure):
     home.write(C, [*long_talk(), checkpoint(12)])
@@ -191,6 +192,7 @@ def test_settings_of_a_hundred_megabytes_stop_no_delivery(home):
     assert (done.returncode, done.stderr, len(parts_of(done.stdout))) == (0, b"", 1)
 
 
+@pytest.mark.usefixtures("door")
 @pytest.mark.parametrize("pure", IMPLEMENTATIONS)
 @pytest.mark.parametrize("begun", [b"", b'{"a":"', b"[" * 1000], ids=["nothing", "string", "deep"])
 def test_a_payload_that_never_ends_is_given_up(home, pure, begun):

@@ -5,6 +5,7 @@ Payload, state and transcript are changed in every way that a host, a person or 
 
 import json
 import os
+import subprocess
 import tempfile
 from contextlib import suppress
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rehydrate import launch
 from rehydrate.gate import gate as twin
 from rehydrate.invocation import invoke
 
@@ -19,6 +21,9 @@ from .home import Home, Recorder, checkpoint, long_talk, said, user
 
 with suppress(ImportError):
     from rehydrate._native import gate as native
+
+FRONT_DOOR = launch.front_door()
+SHELL = {"PATH": os.environ["PATH"]}
 
 C = "c0ffee00-0000-4000-8000-0000000000bb"
 OTHER = "0ther000-0000-4000-8000-0000000000bb"
@@ -80,6 +85,13 @@ def ask(gate, payload):
         return gate(reader)
     finally:
         os.close(reader)
+
+
+def ask_front_door(payload):
+    """The same of the program, which becomes what is named behind it when there is something to do."""
+    done = subprocess.run([FRONT_DOOR, "sh", "-c", "printf ?; cat"], input=payload, capture_output=True, env=SHELL)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return (True, payload) if done.stdout == b"{}" else (False, done.stdout[1:])
 
 
 def make_payload(data, home):
@@ -160,6 +172,8 @@ def test_where_the_gate_says_nothing_the_whole_way_sends_nothing(data):
         answers = {"twin": ask(twin, payload)}
         if "native" in globals():
             answers["native"] = ask(native, payload)
+        if FRONT_DOOR is not None:
+            answers["front door"] = ask_front_door(payload)
         logs = {path: path.read_bytes() for path in home.logs(C).rglob("*.jsonl") if path.is_file()}
         sent = work_out(home, payload)
         assert {path: path.read_bytes() for path in logs} == logs, "a transcript was written to"
