@@ -1,4 +1,5 @@
-"""What the hook costs: with nothing to do, over the bare interpreter started the same way; and a whole delivery.
+"""What the hook costs: with nothing to do, through the front door over `true`, and in Python over the bare
+interpreter started the same way; and a whole delivery.
 
     python benches/hook.py [--mb 100] [--runs 60]
 
@@ -18,22 +19,27 @@ from statistics import median
 
 from transcript import write_transcript
 
+from rehydrate import launch
+
 PACKAGE = Path(__file__).resolve().parent.parent / "python"
 SESSION = "bench-0000"
-HOOK = f"import sys; sys.path.append({str(PACKAGE)!r}); from rehydrate.hook import main; main()"
+CODE = f"import sys; sys.path.append({str(PACKAGE)!r}); from rehydrate.hook import main; main()"
 
 
 def command(code: str) -> list[str]:
-    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", code, "antigravity"]
+    return [sys.executable, *launch.FLAGS, "-c", code, "antigravity"]
 
 
-def run(code: str, payload: bytes, environ: dict[str, str]) -> tuple[float, bytes]:
+HOOK = command(CODE)
+
+
+def run(words: list[str], payload: bytes, environ: dict[str, str]) -> tuple[float, bytes]:
     began = time.perf_counter()
-    done = subprocess.run(command(code), input=payload, capture_output=True, env=environ, check=True)
+    done = subprocess.run(words, input=payload, capture_output=True, env=environ, check=True)
     return time.perf_counter() - began, done.stdout
 
 
-def table(rows: dict[str, tuple[str, bytes, dict[str, str]]], runs: int) -> dict[str, float]:
+def table(rows: dict[str, tuple[list[str], bytes, dict[str, str]]], runs: int) -> dict[str, float]:
     """Median seconds of each row, the rows run in turn."""
     times: dict[str, list[float]] = {name: [] for name in rows}
     for _ in range(runs):
@@ -65,15 +71,27 @@ def measure(folder: Path, size: int, runs: int) -> None:
         file.write(b'{"step_index":99999999,"source":"MODEL","type":"RUN_COMMAND","status":"DONE","content":"x"}\n')
     for env in (environ, pure):
         assert run(HOOK, payload, env)[1] == b"{}", "nothing happened"
-    medians = table(
-        {"bare": ("pass", b"", environ), "native": (HOOK, payload, environ), "pure": (HOOK, payload, pure)}, runs
-    )
+    rows = {
+        "bare": (command("pass"), b"", environ),
+        "native": (HOOK, payload, environ),
+        "pure": (HOOK, payload, pure),
+        "true": (["true"], payload, environ),
+    }
+    door = launch.front_door()
+    if door is not None:
+        assert run([door, "false"], payload, environ)[1] == b"{}", "the front door answers by itself"
+        rows["door"] = ([door, *HOOK], payload, environ)
+    medians = table(rows, runs)
     bare = medians["bare"]
     print(f"{path.stat().st_size / 1e6:.0f} MB transcript, Python {sys.version.split()[0]}, {runs} runs, medians")
     print(f"  bare interpreter (-I -S -X utf8)   {bare * 1e3:6.1f} ms")
     for name in ("native", "pure"):
         over = medians[name] - bare
         print(f"  nothing to do, {name:<8}            {medians[name] * 1e3:6.1f} ms  (+{over * 1e3:.1f})")
+    print(f"  true                               {medians['true'] * 1e3:6.1f} ms")
+    if door is not None:
+        over = medians["door"] - medians["true"]
+        print(f"  nothing to do, front door          {medians['door'] * 1e3:6.1f} ms  (+{over * 1e3:.1f})")
     deliver(folder, path, payload, environ, pure)
 
 
