@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed-$(BUILD)
 FUZZ_S ?= 600
 FUZZ_TIMES ?= 50
 
-.PHONY: demo test test-native test-pure test-real fuzz fuzz-rust fuzz-python lint lint-python lint-rust lint-workflows docs bench bench-fidelity dist clean
+.PHONY: demo test test-native test-pure test-real fuzz fuzz-rust fuzz-python lint lint-python lint-rust lint-workflows docs bench bench-fidelity counts counts-baseline dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/python demo/run.py
@@ -76,11 +76,22 @@ docs: $(INSTALLED)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python -m mkdocs build --strict
 
+# Every benchmark, and the table of them in benches/RESULTS.md (a quarter of an hour; BENCH=quick: a minute or two, small
+# files).  Broken off, it goes on where it stopped.
 bench: $(INSTALLED)
-	$(BIN)/python benches/hook.py
-	$(BIN)/python benches/scan.py
-	$(BIN)/python benches/tree.py
-	$(BIN)/python benches/redact.py
+	@$(BIN)/python -c 'import duckdb, msgspec, orjson, polars, simdjson' 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]' || \
+	    echo "What others use could not be installed: what is missing is not measured."
+	$(BIN)/python -m benches.results $(if $(filter quick,$(BENCH)),--quick)
+	$(if $(filter quick,$(BENCH)),,$(BIN)/python benches/redact.py)
+
+# How many instructions the kernels and the hook take, against what benches/counts.json has for this compiler, processor
+# and interpreter; counts-baseline writes it there.
+counts: $(INSTALLED)
+	$(BIN)/python -m benches.counts
+
+counts-baseline: $(INSTALLED)
+	$(BIN)/python -m benches.counts --record
 
 # What a model sees again after a compaction, with the real Claude Code CLI on a private network (minutes).
 bench-fidelity: $(INSTALLED)

@@ -1,0 +1,42 @@
+"""What the hot paths are to reach: ratios in one run, page cache warm, on a machine of two cores."""
+
+from typing import NamedTuple
+
+
+class Target(NamedTuple):
+    """One figure."""
+
+    path: str
+    figure: str
+    """As it is asked for, in words."""
+    most: float
+    unit: str
+    reason: str = ""
+    """Why it is not reached, where it is not: what the time goes into, or the floor."""
+
+
+WC = "x `wc -l`"
+TARGETS = {
+    "scan": Target("`scan_tail` of a whole file, native", "≤ 1.1 × `wc -l`", 1.1, WC),
+    "scan-memory": Target("`scan_tail` of a whole file, native: growth of memory", "< 2 MB", 2, "MB"),
+    "scan-pure": Target("`scan_tail` of a whole file, pure, steps ascend", "≤ 4 × `wc -l`", 4, WC),
+    "scan-pure-any": Target("`scan_tail` of a whole file, pure, any order", "≤ 8 × `wc -l`", 8, WC),
+    "cursor": Target("`scan_tail` with a cursor, 20 KB new, native", "≤ 50 µs", 50, "µs"),
+    "cursor-pure": Target("`scan_tail` with a cursor, 20 KB new, pure", "≤ 120 µs", 120, "µs"),
+    "steps": Target(
+        "`iter_steps` of requests and planner responses, decoded",
+        "≤ 2 × `wc -l` + decoding of what is wanted", 2, f"{WC}, decoding taken off"),
+    "whole-antigravity": Target("whole rehydration, Antigravity", "≤ 3 × `wc -l`", 3, WC),
+    "whole-claude-code": Target("whole rehydration, Claude Code", "≤ 3 × `wc -l`", 3, WC),
+    "whole-memory-antigravity": Target("whole rehydration, Antigravity: peak of the process", "< 64 MB", 64, "MB"),
+    "whole-memory-claude-code": Target("whole rehydration, Claude Code: peak of the process", "< 64 MB", 64, "MB"),
+    "lineage": Target("lineage, 3 hops, native", "≤ 150 ms at 10,000 siblings", 150, "ms"),
+    "lineage-pure": Target("lineage, 3 hops, pure", "≤ 350 ms at 10,000 siblings", 350, "ms"),
+    "door": Target("no-op hook through the front door", "≤ `/bin/true` + 1.5 ms", 1.5, "ms over `/bin/true`"),
+    "hook": Target("no-op hook in Python, native", "≤ bare interpreter + 3 ms", 3, "ms over bare"),
+    "hook-pure": Target("no-op hook in Python, pure", "≤ bare interpreter + 12 ms", 12, "ms over bare"),
+    "boundary": Target("hook at a boundary, 10 MB conversation, whole process", "≤ 120 ms", 120, "ms"),
+    "import": Target("`import rehydrate.scan`, native", "≤ 1.5 ms", 1.5, "ms"),
+    "import-modules": Target(
+        "`import rehydrate.scan`, native: modules of the standard library beyond `site`'s", "none", 0, "modules"),
+}  # fmt: skip
