@@ -17,7 +17,7 @@ UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 FASTEST = re.compile(r"[├╰]─ (.+?)\s{2,}([\d.]+) (ns|µs|ms|s)\s")
 NOTES = {
     "lines": "split through the fixed buffer",
-    "whole_object": "every line walked whole, fast; in memory",
+    "whole objects": "every line walked whole, fast; in memory",
     "walk": "the same by the walk that judges damaged lines",
     "iter_steps": "one type of 0.6 %",
     "probe": "20 times",

@@ -99,7 +99,10 @@ def build(*target: str) -> str:
     if done.returncode:
         raise SystemExit(f"cargo could not build {target[-1]}.")
     messages = map(json.loads, done.stdout.splitlines())
-    return next(each["executable"] for each in messages if each.get("executable"))
+    # A bench brings the crate's programs along.
+    return next(
+        each["executable"] for each in messages if each.get("executable") and each["target"]["name"] == target[-1]
+    )
 
 
 def fresh(code: str, *words: str, pure: bool = False) -> Any:

@@ -13,7 +13,7 @@ use rehydrate::probe;
 use rehydrate::steps::{Choice, Reader};
 use rehydrate::tail;
 use rehydrate::walker::{Keys, Walker};
-use rehydrate::whole::whole_object;
+use rehydrate::whole::Objects;
 
 const PAGE_BYTES: usize = 4096;
 
@@ -39,13 +39,14 @@ impl Input {
         open(&self.path).expect("it can be opened")
     }
 
-    fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = &self.bytes[..];
+    /// Where each line begins, and its bytes.
+    fn lines(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let mut at = 0;
         std::iter::from_fn(move || {
+            let (start, rest) = (at, &self.bytes[at..]);
             let end = memchr(b'\n', rest)?;
-            let line = &rest[..end];
-            rest = &rest[end + 1..];
-            Some(line)
+            at += end + 1;
+            Some((start, &rest[..end]))
         })
     }
 }
@@ -55,7 +56,7 @@ type Kernel = (&'static str, fn(&Input) -> u64, fn(&Input) -> u64);
 /// Name, work, and what the work must come to.
 pub const KERNELS: &[Kernel] = &[
     ("lines", lines, newlines),
-    ("whole_object", whole_objects, newlines),
+    ("whole objects", whole_objects, newlines),
     ("walk", walks, newlines),
     ("scan_tail", scan_tail, newlines),
     ("scan_tail, one thread", scan_tail_alone, newlines),
@@ -93,12 +94,14 @@ fn keys() -> Keys {
 
 fn whole_objects(input: &Input) -> u64 {
     let (keys, mut spans) = (keys(), Vec::new());
-    input.lines().filter(|line| whole_object(line, &keys, &mut spans) == Some(line.len())).count() as u64
+    let mut objects = Objects::new(&input.bytes);
+    let mut is_whole = |start, length| objects.end(start, &keys, &mut spans) == Some(start + length);
+    input.lines().filter(|(start, line)| is_whole(*start, line.len())).count() as u64
 }
 
 fn walks(input: &Input) -> u64 {
     let (keys, mut walker) = (keys(), Walker::new());
-    input.lines().filter(|line| only_object(line, &keys, &mut walker) == Some((0, line.len()))).count() as u64
+    input.lines().filter(|(_, line)| only_object(line, &keys, &mut walker) == Some((0, line.len()))).count() as u64
 }
 
 fn scan_tail(input: &Input) -> u64 {
@@ -115,7 +118,7 @@ fn iter_steps(input: &Input) -> u64 {
     let mut reader = Reader::new(input.open(), choice, None, false).expect("it can be read");
     let mut count = 0;
     loop {
-        let found = reader.batch().expect("it can be read").rows.len();
+        let found = reader.batch(&|| Ok(())).expect("it can be read").rows.len();
         if found == 0 {
             return count;
         }
