@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rehydrate.conversation import ToolCall
 from rehydrate.files import Access
-from rehydrate.recall import Item, Rehydration
+from rehydrate.recall import Item, Rehydration, Section
+from rehydrate.recall.delivery import measure_of, pack
 from rehydrate.recall.render import render_item
 from tests.recall.samples import called, conversation, rehydrated, said, touches, user
 
@@ -80,6 +81,15 @@ def test_an_item_larger_than_a_part_is_cut_into_pieces_that_joined_are_the_item(
     assert [(int(k), int(m)) for _, k, m, _, _ in pieces] == [(k + 1, len(pieces)) for k in range(len(pieces))]
     assert "".join(piece[-1] for piece in pieces) == text
     assert not any(piece[-1].startswith(("\u0301", "\U0001f3fd")) for piece in pieces)
+
+
+def test_a_long_label_of_wide_characters_has_a_quarter_of_the_room() -> None:
+    item = Item(3, "modified", "text " * 400, f"/work/{'𠀀' * 120}.py (step 3):", path="/work/x.py")
+    measure = measure_of("utf8")
+    parts = pack((Section("files", 9_999, (item,), title="Files"),), room=600, measure=measure)
+    pieces = [piece for part in parts for piece in PIECE.findall(part)]
+    assert all(measure(piece[0]) <= 150 and piece[0].endswith("𠀀.py (step 3)") for piece in pieces)
+    assert "".join(piece[-1] for piece in pieces) == item.text
 
 
 def test_a_wall_of_backticks_is_cut_into_pieces() -> None:

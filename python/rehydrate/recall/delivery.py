@@ -142,7 +142,7 @@ def _shortened(label: str, *, room: int, measure: Measure) -> str:
     """A label within `room`, its end kept: that of a path says more than its start."""
     if measure(label) <= room:
         return label
-    start = len(label) - room
+    start = max(0, len(label) - room)
     while measure("..." + label[start:]) > room:
         start += 1
-    return "..." + label[max(start, 0) :]
+    return "..." + label[start:]
