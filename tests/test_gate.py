@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import subprocess
 import threading
 import time
 
@@ -13,7 +14,8 @@ from rehydrate import hook, invocation, state
 from rehydrate.clients.antigravity import contract, layout
 from rehydrate.scan import scan_tail
 
-from .process.home import Home, checkpoint, long_talk, user
+from .helpers import needs_native
+from .process.home import Home, checkpoint, hook_command, long_talk, user
 
 C = "c0ffee00-0000-4000-8000-0000000000aa"
 
@@ -60,7 +62,7 @@ def write_state(home, **members):
         "cursor": scan_tail(path).cursor, "last_checkpoint": None, "done": None, "delivery": None,
         "workspaces": [str(home.work), "/with, comma"], "lineage": None, "error": None, "writes": 1, **members,
     }  # fmt: skip
-    home.state(C).write_text(json.dumps(state))
+    home.state(C).write_text(json.dumps(state, separators=(",", ":")))
     home.state(C).chmod(0o600)
 
 
@@ -124,6 +126,20 @@ def test_a_payload_it_cannot_judge_is_asked_about(gate, home, change):
 )
 def test_known_workspaces_are_nothing_new(gate, home, known):
     assert gate(payload(home, **known))[0]
+
+
+@pytest.mark.parametrize("pure", [pytest.param("0", marks=needs_native), "1"])
+def test_as_many_known_workspaces_as_a_payload_can_hold_take_no_longer_than_a_host_waits(home, pure):
+    """To compare each with each takes minutes."""
+    known = [f"{number:x}" for number in range(110_000)]
+    write_state(home, workspaces=known)
+    told = home.payload(C, workspacePaths=known)
+    data = json.dumps(told, separators=(",", ":")).encode()
+    assert len(data) < twin.PAYLOAD_MAX and home.state(C).stat().st_size > twin.STATE_MAX // 2
+    done = subprocess.run(
+        hook_command(), input=data, capture_output=True, env=home.environ | {"REHYDRATE_PURE": pure}, timeout=10
+    )
+    assert done.stdout == b"{}"
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def _settled(state: "dict[str, Any]", path: str, workspaces: "Any") -> bool:
         and (delivery is None or (_is_whole(delivery["step"]) and _is_whole(delivery["tries"])))
         and all(isinstance(each, list) for each in (state["cursor"], known, [] if workspaces is None else workspaces))
         and all(isinstance(each, str) for each in known)
-        and all(each in known for each in workspaces or ())
+        and set(known).issuperset(workspaces or ())
         and _is_whole(state["version"])
         and _is_whole(state["writes"])
         and (state["error"] is None or _is_whole(state["error"]["over_s"]))

@@ -3,6 +3,7 @@
 //! [`decide`] reads the payload, the state beside the transcript and the transcript's new bytes, and says *nothing to
 //! do* only on proof. Anything unusual is a *no*: then the whole program looks. It writes nothing and takes no lock.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -275,11 +276,11 @@ fn is_over(raw: &[u8]) -> Option<bool> {
 
 /// True when the payload names no workspace that the state does not have.
 fn are_known(named: Option<&[u8]>, known: &[u8]) -> Option<bool> {
-    let texts = |raw| elements(raw)?.into_iter().map(exact).collect::<Option<Vec<_>>>();
+    let texts = |raw| elements(raw)?.into_iter().map(exact).collect::<Option<HashSet<_>>>();
     let known = texts(known)?;
     match named {
         None | Some(b"null") => Some(true),
-        Some(named) => Some(texts(named)?.iter().all(|path| known.contains(path))),
+        Some(named) => Some(texts(named)?.is_subset(&known)),
     }
 }
 
