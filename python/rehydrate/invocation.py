@@ -70,23 +70,30 @@ def invoke(client: str, payload: bytes, *, message: str, reply: Reply, environ: 
         spot = spot_for(client, place.session, transcript=place.origin, folder=place.folder, environ=environ)
         call = _Invocation(client, place, spot, read.workspaces, message, reply, settings, deadline)
         with suppress(Busy), locked(spot) as store:
-            kept = store.state.error if store.state is not None and isinstance(store.state.error, dict) else {}
-            read = Stretches(store.state.cursor if store.state is not None else None, kept.get("reached"))
+            found = store.state
+            kept = found.error if found is not None and isinstance(found.error, dict) else {}
+            read = Stretches(found.cursor if found is not None else None, kept.get("reached"))
             try:
                 _work(call, store, read)
                 _note_over(store, kept)
             except (Exception, TooLate) as error:
                 deadline.lift()
-                _remember(store, spot, error, read)
+                _remember(store, spot, error, read, found)
                 raise
 
 
-def _remember(store: Store, spot: Spot, error: Exception | TooLate, read: Stretches) -> None:
-    """Keep what went wrong where a person finds it, and how far the log was read; that this fails, too, is no news."""
+def _remember(store: Store, spot: Spot, error: Exception | TooLate, read: Stretches, found: State | None) -> None:
+    """Keep what went wrong where a person finds it, and how far the log was read; that this fails, too, is no news.
+
+    `found`: the state at the beginning.
+    """
     state = store.state or State(spot.conversation, spot.transcript)
     what = str(error) if isinstance(error, TooLate) else f"{type(error).__name__}: {error}"
     kept: dict[str, Any] = {"what": what[:500], "time_s": int(time.time())}
-    if isinstance(error, TooLate) and not _is_pending(state):
+    if isinstance(error, TooLate) and state.delivery is not None and _is_pending(state):
+        if store.state is found:  # no try was counted, and to look at the log takes too long: the next may, too
+            state = replace(state, delivery=replace(state.delivery, tries=state.delivery.tries + 1))
+    elif isinstance(error, TooLate):
         kept["reached"] = read.as_json()
         if not read.is_whole:
             kept["what"] += f"; {read.told()}"
@@ -134,6 +141,7 @@ def _work(call: _Invocation, store: Store, read: Stretches) -> None:
 def _settle(call: _Invocation, store: Store, state: State, tail: Tail) -> State | None:
     """Remember what the new bytes hold, and deliver what is due; the state to be saved once a delivery was sent."""
     before = store.state
+    state = _given_up(state)
     after = _looked_at(state, tail, call.workspaces)
     pending = _is_pending(state)
     if not (pending or tail.boundaries):
@@ -162,6 +170,14 @@ def _is_pending(state: State) -> bool:
     return state.delivery is not None and state.delivery.status == "pending"
 
 
+def _given_up(state: State) -> State:
+    """A pending delivery after its last try counts as sent, without another look at the log."""
+    delivery = state.delivery
+    if delivery is None or not _is_pending(state) or delivery.tries < TRIES:
+        return state
+    return replace(state, delivery=replace(delivery, status="sent"), done=Done(delivery.step, delivery.id))
+
+
 def _looked_at(state: State, tail: Tail, workspaces: tuple[str, ...]) -> State:
     """The state after the new bytes were read."""
     last = state.last_checkpoint if not tail.restarted else None
@@ -181,7 +197,7 @@ def _worth_a_write(before: State | None, after: State) -> bool:
 
 
 def _pending_settled(call: _Invocation, state: State, newest: Boundary | None) -> State:
-    """Confirm a pending delivery by its marker, or after its last try; one whose boundary is not the newest is void.
+    """Confirm a pending delivery by its marker; one whose boundary is not the newest is void.
 
     The errors of a delivery that arrived are over.
     """
@@ -190,8 +206,6 @@ def _pending_settled(call: _Invocation, state: State, newest: Boundary | None) -
         return state
     if newest is None or newest.id != delivery.id:
         return replace(state, delivery=None)
-    if delivery.tries >= TRIES:
-        return _sent(state, newest)
     return replace(_sent(state, newest), error=None) if _is_in_the_log(call, newest) else state
 
 

@@ -7,7 +7,7 @@ that one of the next calls comes to its end; the answer is then that of one read
 import os
 from typing import Any
 
-from rehydrate.scan import Cursor, Mark, Tail, scan_tail
+from rehydrate.scan import Cursor, Mark, Tail, cursor_at, scan_tail
 
 STRETCH_BYTES = 64 << 20
 
@@ -27,6 +27,9 @@ class Stretches:
     def read(self, path: str) -> Tail:
         """Read to the end, as `scan_tail(path, cursor)` does."""
         self._size = os.stat(path).st_size
+        if not _fits(path, self._cursor if self.tail is None else self.tail.cursor):
+            # Said once, as later stretches and later calls have cursors that fit.
+            self.tail = Tail(cursor_at(path, 0), [], None, 0, 0, [], True)
         width = STRETCH_BYTES
         while True:
             cursor = self._cursor if self.tail is None else self.tail.cursor
@@ -45,7 +48,13 @@ class Stretches:
         if self.tail is None:
             return None
         mark = self.tail.boundaries[-1] if self.tail.boundaries else None
-        return {"from": self._cursor, "cursor": self.tail.cursor, "mark": mark, "last_step": self.tail.last_step}
+        return {
+            "from": self._cursor,
+            "cursor": self.tail.cursor,
+            "mark": mark,
+            "last_step": self.tail.last_step,
+            "restarted": self.tail.restarted,
+        }
 
     def told(self) -> str:
         """For people: how far it came."""
@@ -72,8 +81,8 @@ def _from_json(cursor: Cursor | None, kept: Any) -> Tail | None:
     if not isinstance(kept, dict) or kept.get("from") != (None if cursor is None else list(cursor)):
         return None
     reached: Any = kept.get("cursor")
-    mark, last_step = kept.get("mark"), kept.get("last_step")
-    if not _is_cursor(reached) or not (last_step is None or _is_whole(last_step)):
+    mark, last_step, restarted = kept.get("mark"), kept.get("last_step"), kept.get("restarted")
+    if not _is_cursor(reached) or not (last_step is None or _is_whole(last_step)) or not isinstance(restarted, bool):
         return None
     boundaries = []
     if mark is not None:
@@ -82,7 +91,15 @@ def _from_json(cursor: Cursor | None, kept: Any) -> Tail | None:
         if not (mark[0] is None or _is_whole(mark[0])):
             return None
         boundaries.append(Mark(*mark))
-    return Tail((1, reached[1], reached[2]), boundaries, last_step, 0, 0, [], False)
+    return Tail((1, reached[1], reached[2]), boundaries, last_step, 0, 0, [], restarted)
+
+
+def _fits(path: str, cursor: Cursor | None) -> bool:
+    """Whether the file still is as it was up to the cursor."""
+    try:
+        return cursor is None or cursor_at(path, cursor[1]) == cursor
+    except ValueError:  # it is shorter now
+        return False
 
 
 def _is_whole(value: Any) -> bool:

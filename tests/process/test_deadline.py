@@ -207,6 +207,19 @@ class TestStretches:
         short(99)
         assert invoke(home) == 1
 
+    @pytest.mark.parametrize("rounds", [4, 90])
+    def test_a_boundary_in_a_log_that_was_written_anew_is_new_however_many_calls_it_takes(self, home, short, rounds):
+        """Shorter than what was read before, or longer with the boundary among what was."""
+        home.write(C, [*long_talk(count=12), said(40, "y" * 3_000), checkpoint(50), said(51, "on")])
+        home.hook(C)
+        home.write(C, [*long_talk(minute=5), checkpoint(24), *[said(25 + n, "z" * 60) for n in range(rounds)]])
+        for _ in range(99):
+            short(3)
+            if (found := invoke(home)) != "late":
+                break
+            assert state_of(home)["error"]["reached"]["restarted"]
+        assert found == 1
+
     @pytest.mark.parametrize("kept", [None, 7, {}, {"from": None, "cursor": [1, -1, "0" * 8]}, {"from": [1]}])
     def test_a_damaged_state_counts_for_nothing(self, tmp_path, kept):
         path = tmp_path / "t"
@@ -226,6 +239,27 @@ class TestStretches:
         assert home.hook(C) == []
         home.append(C, said(13, "on"), checkpoint(14))
         assert len(home.hook(C)) == 1
+
+
+@needs_timer
+def test_a_pending_delivery_is_given_up_when_the_log_cannot_be_looked_through_any_more(home, monkeypatch):
+    """The time is over while it is made, and again before it is known whether it arrived."""
+    from rehydrate.clients.antigravity import transcript
+
+    def late(*given, **named):
+        signal.raise_signal(signal.SIGALRM)
+
+    home.write(C, long_talk())
+    home.hook(C)
+    home.append(C, checkpoint(12))
+    with monkeypatch.context() as patched:
+        patched.setattr(invocation, "serve", late)
+        assert invoke(home) == "late"
+        patched.setattr(transcript, "survey", late)
+        assert [invoke(home) for _ in range(3)] == ["late", 0, 0]
+    assert state_of(home)["delivery"]["status"] == "sent"
+    home.append(C, said(13, "on"), checkpoint(14))
+    assert len(home.hook(C)) == 1
 
 
 def test_an_error_is_over_when_a_later_invocation_went_well(home, monkeypatch):
