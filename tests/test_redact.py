@@ -200,6 +200,7 @@ def test_a_token_that_is_broken_over_two_lines_is_not_known() -> None:
 
 def test_what_is_glued_to_a_token_goes_with_it() -> None:
     assert mask("ghp_" + "a1B2" * 100 + " end") == "[redacted: github token] end"
+    assert mask("ghp_" + "a1B2" * 10 + "ghp_" + "a1B2" * 10 + " end") == "[redacted: github token] end"
 
 
 def test_a_cut_leaves_no_part_of_a_secret_that_is_longer_than_the_margin() -> None:

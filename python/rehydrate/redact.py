@@ -25,8 +25,8 @@ _START = re.compile(
     r"(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2})"
     r"|(?<=[\[;][0-9]m)|(?<=[\[;][0-9]{2}m)"
 )
-_REST = re.compile("[A-Za-z0-9]*")
-"""What is glued to a token goes with it, so that nothing begins where it ended."""
+_REST = re.compile("[A-Za-z0-9_]*")
+"""What is glued to a token, another one too, goes with it, so that nothing begins where it ended."""
 _DUMMY = re.compile("example|your|xxxx|placeholder|dummy|sample|changeme|redacted", re.IGNORECASE)
 
 _BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
