@@ -104,10 +104,11 @@ def _remember(store: Store, spot: Spot, error: Exception | TooLate, read: Stretc
 
 
 def _note_over(store: Store, error: dict[str, Any]) -> None:
-    """Keep that an invocation went well after an error."""
+    """Keep that an invocation went well after an error, and nothing of it that the next one would go on from."""
     state = store.state
     if error and "over_s" not in error and state is not None and state.error == error:
-        store.save(replace(state, error={**error, "over_s": int(time.time())}), durable=False)
+        told: dict[str, Any] = {key: error[key] for key in ("what", "time_s") if key in error}
+        store.save(replace(state, error={**told, "over_s": int(time.time())}), durable=False)
 
 
 def _tries(state: State) -> int:

@@ -121,6 +121,7 @@ def test_any_state(forks, world, data):
                 "cursor": st.just([1, 0, "00000000"]) | odd,
                 "lineage": st.just({"segments": [[P, "/dev/zero", None, 5]], "complete": True, "why": []}) | odd,
                 "workspaces": st.lists(paths | odd, max_size=3),
+                "error": errors(world.state["cursor"]) | odd,
             },
         )
     )
@@ -131,6 +132,19 @@ def test_any_state(forks, world, data):
         st.dictionaries(some([STATE, STATE + ".lock", STATE + ".tmp", STATE + ".aside-0"]), planted(world), max_size=1)
     )
     run(forks, world, changes, dumped(world.payload))
+
+
+def errors(cursor):
+    """As it is remembered that the time was over."""
+    reached = {
+        "from": st.just(cursor) | odd,
+        "cursor": st.just(cursor) | st.just([1, 0, "00000000"]) | st.just([1, 1 << 62, "0" * 8]) | odd,
+        "mark": st.just([12, cursor[1], 99]) | st.just([None, 1 << 62, -1]) | odd,
+        "last_step": st.just(12) | odd,
+        "restarted": st.booleans() | odd,
+    }
+    more = {"tries": st.just(2) | odd, "over_s": st.just(0) | odd, "reached": st.fixed_dictionaries(reached)}
+    return st.fixed_dictionaries({"what": odd, "time_s": odd}, optional=more)
 
 
 def planted(world):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from rehydrate import invocation, stretches
+from rehydrate import invocation, scan, stretches
 from rehydrate.deadline import TooLate
 from tests.helpers import needs_native
 
@@ -239,6 +239,34 @@ class TestStretches:
         assert home.hook(C) == []
         home.append(C, said(13, "on"), checkpoint(14))
         assert len(home.hook(C)) == 1
+
+
+@needs_timer
+def test_what_took_too_long_before_an_invocation_that_went_well_is_held_against_no_later_compaction(home, monkeypatch):
+    from rehydrate.clients.antigravity import transcript
+
+    home.write(C, long_talk())
+    home.hook(C)
+    home.append(C, checkpoint(12))
+    with monkeypatch.context() as patched:
+        patched.setattr(transcript, "survey", lambda place: signal.raise_signal(signal.SIGALRM))
+        assert [invoke(home) for _ in range(2)] == ["late", "late"]
+    home.write(C, [*long_talk(), said(12, "It was rewound.")])
+    assert home.hook(C) == []
+    home.append(C, checkpoint(13))
+    assert len(home.hook(C)) == 1
+
+
+@needs_timer
+def test_a_boundary_that_was_reached_but_is_none_of_the_log_costs_one_call(home):
+    home.write(C, long_talk())
+    home.hook(C)
+    home.append(C, checkpoint(12))
+    state = state_of(home)
+    end = scan.scan_tail(home.transcript(C)).cursor
+    reached = {"from": state["cursor"], "cursor": end, "mark": [12, 7, 7], "last_step": 12, "restarted": False}
+    home.state(C).write_text(json.dumps({**state, "error": {"what": "", "time_s": 0, "reached": reached}}))
+    assert [len(home.hook(C)) for _ in range(3)] == [0, 1, 0]
 
 
 @needs_timer
