@@ -36,6 +36,7 @@ class Deadline:
             self._before = signal.signal(signal.SIGALRM, self._ring)
         except ValueError:  # not the main thread
             return self
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})  # whoever started the process may have blocked it
         self._is_armed = True
         self.move(self._limit_s)
         return self

@@ -95,10 +95,10 @@ def _remember(store: Store, spot: Spot, error: Exception | TooLate, read: Stretc
             state = replace(state, delivery=replace(state.delivery, tries=state.delivery.tries + 1))
     elif isinstance(error, TooLate):
         kept["reached"] = read.as_json()
-        if not read.is_whole:
-            kept["what"] += f"; {read.told()}"
-        else:
+        if read.is_whole:
             kept["tries"] = _tries(state) + 1
+        elif read.tail is not None:
+            kept["what"] += f"; {read.told()}"
     with suppress(StateUnavailable):
         store.save(replace(state, error=kept), durable=False)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from rehydrate.scan import Cursor, Mark, Tail, cursor_at, scan_tail
 
-STRETCH_BYTES = 64 << 20
+STRETCH_BYTES = 8 << 20
+"""A slow disk gives so much in a few seconds; each stretch costs a few system calls more."""
 
 
 class Stretches:

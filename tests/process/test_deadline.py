@@ -144,6 +144,24 @@ class TestTooLittleTime:
         assert home.hook(C, environ={"REHYDRATE_PURE": pure}) == []
         assert state_of(home)["cursor"] is not None
 
+    def test_with_the_alarm_blocked_by_whoever_started_it(self, home):
+        home.write(C, long_talk())
+        lengthen(home.transcript(C), *[GB // 8] * 400, 9)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        try:
+            self.late(home)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def test_in_joining_chunks_of_which_there_is_no_end(self, home):
+        home.write(C, long_talk())
+        folder = home.logs(C) / "chunks" / "transcript_full"
+        folder.mkdir(parents=True)
+        home.transcript(C).rename(folder / "00000000.jsonl")
+        (folder / "00000001.jsonl").touch()
+        os.truncate(folder / "00000001.jsonl", 64 * GB)
+        assert "bytes of the log are read" not in self.late(home)["what"]
+
     def test_among_many_candidates_for_a_parent(self, home):
         home.write(C, long_talk(first=100))
         home.hook(C)
