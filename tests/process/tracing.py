@@ -57,13 +57,15 @@ class Call:
         """Of the calls since the payload was read, from 0."""
         self.name = name
         self.arguments = arguments
+        self.descriptor = arguments[0] & 0xFFFFFFFF
+        """Where it is the first argument: of more the kernel takes no notice, and anything may stand there."""
 
     @property
     def path(self):
         """What it is about: of a descriptor the file, of two paths the first; "" where it is neither."""
         if self.name in _BY_DESCRIPTOR:
             try:
-                return os.readlink(f"/proc/{self._pid}/fd/{self.arguments[0]}")
+                return os.readlink(f"/proc/{self._pid}/fd/{self.descriptor}")
             except OSError:
                 return ""
         if self.name in ("other", "exit_group"):
@@ -76,7 +78,7 @@ class Call:
     def changes(self):
         """Whether it may change something that outlives the process."""
         if self.name == "close":
-            with open(f"/proc/{self._pid}/fdinfo/{self.arguments[0]}") as file:
+            with open(f"/proc/{self._pid}/fdinfo/{self.descriptor}") as file:
                 flags = next(int(line.split()[1], 8) for line in file if line.startswith("flags:"))
             return flags & os.O_ACCMODE != os.O_RDONLY
         if self.name in ("open", "openat"):
@@ -141,7 +143,7 @@ def _follow(pid, watch):
         info = _Info()
         _ptrace(_GET_SYSCALL_INFO, pid, ctypes.sizeof(info), ctypes.byref(info))
         call = Call(pid, number, NAMES.get(info.rest[0], "other"), info.rest[1:7])
-        if number < 0 and (call.name, call.arguments[0]) != ("read", 0):
+        if number < 0 and (call.name, call.descriptor) != ("read", 0):
             continue
         number += 1
         if number == 0:
