@@ -15,6 +15,8 @@ from .worlds import SESSION, run
 def test_f40_killed_while_it_answers_the_delivery_comes_again_and_at_most_once_more(world):
     ready(world, chars=90_000)
     reader, writer = os.pipe()
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)  # so small that the answer does not fit in
     process = started(world, stdout=writer)
     os.close(writer)
     os.read(reader, 1)  # it is decided, and a part of it is on its way
