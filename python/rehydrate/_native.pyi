@@ -17,6 +17,7 @@ __all__ = [
     "open_unlinked",
     "probe",
     "probe_candidates",
+    "probe_many",
     "read_tree",
     "scan_tail",
 ]
@@ -31,6 +32,11 @@ def scan_tail(
 
 def probe(path: bytes) -> tuple[int | None, str | None, int | None, str | None, int]:
     """First step, its time, highest step in the tail window, its time, size."""
+
+def probe_many(
+    paths: list[bytes], follow_symlinks: bool
+) -> list[tuple[int | None, str | None, int | None, str | None, int] | None]:
+    """The same for each file; None for one that cannot be read."""
 
 def find_step(path: bytes, step: int, slack: int) -> tuple[int, str | None, int, int | None] | None:
     """Step, time, offset, highest step in the tail window.  The step is within 64 bits, the slack not below 0."""

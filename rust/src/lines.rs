@@ -79,23 +79,23 @@ const BUFFER_MIN: usize = BOM.len();
 /// Bytes that begin at a 64-byte boundary: where reads go a few bytes past a page border, some processors copy at a
 /// quarter of their speed, and that is just where a large allocation lies.
 #[derive(Debug)]
-struct Aligned {
+pub(crate) struct Aligned {
     bytes: Vec<u8>,
     range: Range<usize>,
 }
 
 impl Aligned {
-    fn new(length: usize) -> Self {
+    pub(crate) fn new(length: usize) -> Self {
         let bytes = vec![0; length + 64];
         let start = bytes.as_ptr().align_offset(64).min(64);
         Self { bytes, range: start..start + length }
     }
 
-    fn get(&self) -> &[u8] {
+    pub(crate) fn get(&self) -> &[u8] {
         &self.bytes[self.range.clone()]
     }
 
-    fn get_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn get_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.range.clone()]
     }
 }

@@ -5,26 +5,22 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
 
 use memchr::memmem::Finder;
+use memchr::{memchr, memrchr};
 
 use crate::error::Error;
-use crate::lines::{BUFFER_BYTES, Lines, ReadAt, SMALL_BUFFER_BYTES, line_start};
+use crate::lines::{Aligned, BUFFER_BYTES, Lines, ReadAt, SMALL_BUFFER_BYTES, line_start};
 use crate::open::{Opened, open};
-use crate::records::{Record, Records, Sift, Unread, leading_step};
+use crate::records::{Record, Records, Sift, Unread, claimed_step, leading_step};
 use crate::threads;
 use crate::walker::Keys;
-use crate::watch::{GoOn, receive};
+use crate::watch::GoOn;
 
 /// The first record with a step is looked for in this many lines that are not blank.
 const HEAD_LINES: u64 = 16;
 /// The window at the end of the file, doubled while no complete record lies in it.
 const WINDOW_BYTES: u64 = 64 * 1024;
-/// Fewer files than this are not worth a thread.
-const FILES_PER_THREAD: usize = 4;
 /// The buffer of a search through a whole file is so many times that of a look at its ends.
 const SEARCH_TIMES: usize = BUFFER_BYTES / SMALL_BUFFER_BYTES;
 
@@ -95,46 +91,29 @@ pub fn probe_candidates(
     slack: u64,
     go_on: &GoOn<'_>,
 ) -> io::Result<Vec<Option<Candidate>>> {
-    let threads = threads::count(paths.len() / FILES_PER_THREAD);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut found = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = paths.get(at) else { return Ok::<_, io::Error>(found) };
-            let candidate = candidate(path, step, slack, go_on);
-            go_on()?;
-            found.push((at, candidate));
-        }
+    let looker = || {
+        let mut looker = Looker::new(u64::MAX, SMALL_BUFFER_BYTES);
+        move |path: &PathBuf| looker.candidate(&open(path).ok()?.watched(go_on), step, slack).ok()?
     };
-    let mut all = vec![None; paths.len()];
-    thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        // Where the system gives no thread, the others do its share.
-        let start = |_| {
-            let sender = sender.clone();
-            thread::Builder::new().spawn_scoped(scope, move || drop(sender.send(work()))).ok()
-        };
-        let others = (1..threads).filter_map(start).count();
-        drop(sender);
-        let mut keep = |found: Vec<_>| found.into_iter().for_each(|(at, candidate)| all[at] = candidate);
-        keep(work()?);
-        for _ in 0..others {
-            // None: it panicked, and so does the end of the scope.
-            keep(receive(&receiver, go_on)?.unwrap_or(Ok(Vec::new()))?);
-        }
-        Ok(all)
-    })
+    threads::look_at_each(paths, looker, go_on)
 }
 
-fn candidate(path: &Path, step: i64, slack: u64, go_on: &GoOn<'_>) -> Option<Candidate> {
-    let opened = open(path).ok()?.watched(go_on);
-    let mut looker = Looker::new(opened.size, SMALL_BUFFER_BYTES);
-    let first = looker.first(&opened.file).ok()?.filter(|first| first.step <= step)?;
-    let window = looker.window(&opened.file, step, slack).ok()?;
-    let last = window.last.clone();
-    let place = looker.search(&opened.file, step, slack, window).ok()??;
-    Some(Candidate { first, place, last, size: opened.size })
+/// [`probe`] over many files, each opened once; None where a file cannot be read. In the order of the paths; `open` is
+/// what opens them. The only error is that of `go_on`.
+pub fn probe_many(
+    paths: &[PathBuf],
+    open: impl Fn(&Path) -> Result<Opened, Error> + Sync,
+    go_on: &GoOn<'_>,
+) -> io::Result<Vec<Option<Probe>>> {
+    let looker = || {
+        let (mut looker, open) = (Looker::new(u64::MAX, SMALL_BUFFER_BYTES), &open);
+        move |path: &PathBuf| {
+            let opened = open(path).ok()?.watched(go_on);
+            looker.begin(opened.size);
+            looker.probe(&opened.file).ok()
+        }
+    };
+    threads::look_at_each(paths, looker, go_on)
 }
 
 /// What a look at the tail window gave.
@@ -152,6 +131,11 @@ pub struct Looker {
     size: u64,
     records: Records,
     buffer_bytes: usize,
+    needles: [Finder<'static>; 2],
+    /// The end of the file is put here, a byte more than the window has: what stands before its first line.
+    buffer: Aligned,
+    /// How many bytes that is; None before they were read.
+    held: Option<usize>,
 }
 
 impl Looker {
@@ -160,7 +144,24 @@ impl Looker {
     #[must_use]
     pub fn new(size: u64, buffer_bytes: usize) -> Self {
         let lines = Lines::new(0, size, buffer_bytes, Vec::new());
-        Self { size, records: Records::new(lines, keys()), buffer_bytes }
+        let buffer = Aligned::new(size.min(WINDOW_BYTES + 1) as usize);
+        let records = Records::new(lines, keys());
+        Self { size, records, buffer_bytes, needles: needles(), buffer, held: None }
+    }
+
+    /// Begins with another file, of at most the size that was given first.
+    fn begin(&mut self, size: u64) {
+        (self.size, self.held) = (size, None);
+    }
+
+    fn candidate(&mut self, opened: &Opened<impl ReadAt>, step: i64, slack: u64) -> io::Result<Option<Candidate>> {
+        self.begin(opened.size);
+        let first = self.first(&opened.file)?.filter(|first| first.step <= step);
+        let Some(first) = first else { return Ok(None) };
+        let window = self.window(&opened.file, step, slack)?;
+        let last = window.last.clone();
+        let place = self.search(&opened.file, step, slack, window)?;
+        Ok(place.map(|place| Candidate { first, place, last, size: opened.size }))
     }
 
     /// See [`probe`].
@@ -179,19 +180,21 @@ impl Looker {
     }
 
     fn first(&mut self, source: &impl ReadAt) -> io::Result<Option<Place>> {
-        let mut head = Head(None);
-        self.records.restart(0, self.size);
-        while head.0.is_none() && self.records.count < HEAD_LINES {
-            if self.records.next_line(source, &mut head)?.is_none() {
-                break;
-            }
+        if self.size > WINDOW_BYTES {
+            return first(&mut self.records, source, self.size);
         }
-        Ok(head.0)
+        let (held, records, _) = self.hold(source)?;
+        first(records, &held, held.bytes.len() as u64)
     }
 
     fn window(&mut self, source: &impl ReadAt, step: i64, slack: u64) -> io::Result<TailWindow> {
+        let (held, records, needles) = self.hold(source)?;
+        if let Some(found) = last_window(records, &held, needles, Best::new(step, slack))? {
+            return Ok(found);
+        }
         let mut bytes = WINDOW_BYTES;
         loop {
+            bytes *= 2;
             let from = self.size.saturating_sub(bytes);
             let start = if from == 0 { Some(0) } else { line_start(source, from, self.size)? };
             if let Some(start) = start {
@@ -202,8 +205,23 @@ impl Looker {
                     return Ok(TailWindow { start, last: best.last, wanted: best.wanted });
                 }
             }
-            bytes *= 2;
         }
+    }
+
+    /// The end of the file, read once, and what it is walked with.
+    fn hold(&mut self, source: &impl ReadAt) -> io::Result<(Held<'_>, &mut Records, &[Finder<'static>; 2])> {
+        let base = self.size.saturating_sub(WINDOW_BYTES + 1);
+        let wanted = (self.size - base) as usize;
+        let mut count = self.held.unwrap_or(0);
+        while self.held.is_none() && count < wanted {
+            match source.read_at(&mut self.buffer.get_mut()[count..wanted], base + count as u64)? {
+                0 => break, // cut short since it was opened
+                read => count += read,
+            }
+        }
+        self.held = Some(count);
+        let held = Held { bytes: &self.buffer.get()[..count], base, is_all: self.size <= WINDOW_BYTES };
+        Ok((held, &mut self.records, &self.needles))
     }
 
     /// The wanted record: from the window when nothing can be better, else from all of the file.
@@ -211,8 +229,8 @@ impl Looker {
         if window.start == 0 || window.wanted.as_ref().is_some_and(|found| found.step == step) {
             return Ok(window.wanted);
         }
-        let needles = [STEP_NEEDLE, ESCAPE_NEEDLE].map(Finder::new).to_vec();
-        let mut records = Records::new(Lines::new(0, window.start, self.buffer_bytes * SEARCH_TIMES, needles), keys());
+        let lines = Lines::new(0, window.start, self.buffer_bytes * SEARCH_TIMES, self.needles.to_vec());
+        let mut records = Records::new(lines, keys());
         let mut best = Sought(Best::new(step, slack));
         while records.next_line(source, &mut best)?.is_some() {}
         let before = best.0.wanted;
@@ -228,12 +246,77 @@ impl Looker {
 const STEP_NEEDLE: &str = "\"step_index\"";
 const ESCAPE_NEEDLE: &str = "\\u00";
 
+fn needles() -> [Finder<'static>; 2] {
+    [STEP_NEEDLE, ESCAPE_NEEDLE].map(Finder::new)
+}
+
 fn keys() -> Keys {
     Keys::new(&[b"step_index", b"created_at"])
 }
 
 fn place(record: &mut Record<'_>, step: i64) -> io::Result<Place> {
     Ok(Place { step, created_at: record.text(CREATED_AT)?, offset: record.offset() })
+}
+
+/// The end of a file, as it was read.
+struct Held<'b> {
+    bytes: &'b [u8],
+    /// Where in the file it begins.
+    base: u64,
+    /// Nothing stands before it, and its first byte is that of a line. Else that byte is only there to tell whether a
+    /// line begins behind it.
+    is_all: bool,
+}
+
+impl ReadAt for Held<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.bytes.read_at(buffer, offset - self.base)
+    }
+}
+
+/// The first record with a step among the first lines.
+fn first(records: &mut Records, source: &impl ReadAt, size: u64) -> io::Result<Option<Place>> {
+    let mut head = Head(None);
+    records.restart(0, size);
+    while head.0.is_none() && records.count < HEAD_LINES {
+        if records.next_line(source, &mut head)?.is_none() {
+            break;
+        }
+    }
+    Ok(head.0)
+}
+
+/// The tail window where it is the end that was read; None when it has to begin further ahead.
+///
+/// The last line comes first, for steps mostly ascend: the lines before it then provably hold nothing better.
+fn last_window(
+    records: &mut Records,
+    held: &Held<'_>,
+    needles: &[Finder<'_>; 2],
+    mut best: Best,
+) -> io::Result<Option<TailWindow>> {
+    let Held { bytes, base, is_all } = *held;
+    let start = if is_all { Some(0) } else { memchr(b'\n', bytes).map(|at| at + 1) };
+    let Some(start) = start else { return Ok(None) };
+    let has_escape = needles[1].find(bytes).is_some(); // seldom: then no line is asked for one
+    let mut end = memrchr(b'\n', bytes).map_or(start, |at| at + 1);
+    while end > start {
+        let line = memrchr(b'\n', &bytes[start..end - 1]).map_or(start, |at| start + at + 1);
+        let content = bytes[line..end - 1].strip_suffix(b"\r").unwrap_or(&bytes[line..end - 1]);
+        let claim = claimed_step(content, content.last().copied());
+        let spared = claim.is_some_and(|step| !best.is_better(step))
+            && needles[0].find(&content[2..]).is_none()
+            && !(has_escape && needles[1].find(content).is_some());
+        if !spared {
+            let mut found = Best { last: None, wanted: None, ..best };
+            records.restart(base + line as u64, base + end as u64);
+            while records.next_line(held, &mut found)?.is_some() {}
+            best.add_earlier(found);
+        }
+        end = line;
+    }
+    let found = TailWindow { start: base + start as u64, last: best.last, wanted: best.wanted };
+    Ok((best.has_records || is_all).then_some(found))
 }
 
 /// Takes the first record with a step.
@@ -265,6 +348,23 @@ struct Best {
 impl Best {
     fn new(step: i64, slack: u64) -> Self {
         Self { range: (step.saturating_sub_unsigned(slack), step), has_records: false, last: None, wanted: None }
+    }
+
+    /// Whether a record with this step, further ahead in the file than all so far, would be taken.
+    fn is_better(&self, step: i64) -> bool {
+        let beats = |best: &Option<Place>| best.as_ref().is_none_or(|best| best.step < step);
+        beats(&self.last) || ((self.range.0..=self.range.1).contains(&step) && beats(&self.wanted))
+    }
+
+    /// Adds what was found further ahead in the file.
+    fn add_earlier(&mut self, found: Self) {
+        self.has_records |= found.has_records;
+        for (best, found) in [(&mut self.last, found.last), (&mut self.wanted, found.wanted)] {
+            let step = |place: &Option<Place>| place.as_ref().map(|place| place.step);
+            if step(&found) > step(best) {
+                *best = found;
+            }
+        }
     }
 }
 

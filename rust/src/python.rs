@@ -22,7 +22,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
-use crate::open::open;
+use crate::open::{open, open_nofollow};
 use crate::probe::Place;
 use crate::steps::{Batch, Choice, Filter, INDEX, Row};
 use crate::text::Scalar;
@@ -156,9 +156,21 @@ type PyProbe = (Option<i64>, Option<String>, Option<i64>, Option<String>, u64);
 #[pyfunction]
 fn probe(py: Python<'_>, path: &[u8]) -> PyResult<PyProbe> {
     let path = path_of(path);
-    let found = attended(py, |go_on| core_probe::probe(&open(path)?.watched(go_on)))?;
+    attended(py, |go_on| core_probe::probe(&open(path)?.watched(go_on))).map(give_probe)
+}
+
+fn give_probe(found: core_probe::Probe) -> PyProbe {
     let (first, last) = (stamp(found.first), stamp(found.last));
-    Ok((first.0, first.1, last.0, last.1, found.size))
+    (first.0, first.1, last.0, last.1, found.size)
+}
+
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // what the binding makes of a list
+fn probe_many(py: Python<'_>, paths: Vec<Vec<u8>>, follow_symlinks: bool) -> PyResult<Vec<Option<PyProbe>>> {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| path_of(path).to_owned()).collect();
+    let open = if follow_symlinks { open } else { open_nofollow };
+    let found = attended(py, |go_on| core_probe::probe_many(&paths, open, go_on))?;
+    Ok(found.into_iter().map(|probe| probe.map(give_probe)).collect())
 }
 
 type PyFound = (i64, Option<String>, u64, Option<i64>);
@@ -452,6 +464,7 @@ fn gate(py: Python<'_>, fd: u32) -> PyResult<(bool, Bound<'_, PyBytes>)> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scan_tail, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
+    module.add_function(wrap_pyfunction!(probe_many, module)?)?;
     module.add_function(wrap_pyfunction!(find_step, module)?)?;
     module.add_function(wrap_pyfunction!(probe_candidates, module)?)?;
     module.add_function(wrap_pyfunction!(read_tree, module)?)?;

@@ -399,10 +399,16 @@ impl Records {
 /// second `"step_index"` nor an escape that could spell one.
 #[must_use]
 pub fn leading_step(line: &Unread<'_>) -> Option<i64> {
-    if line.last != Some(b'}') || line.had_bom {
+    if line.had_bom { None } else { claimed_step(line.head, line.last) }
+}
+
+/// The same, by the beginning of a line's content and its last byte.
+#[must_use]
+pub(crate) fn claimed_step(head: &[u8], last: Option<u8>) -> Option<i64> {
+    if last != Some(b'}') {
         return None;
     }
-    let rest = line.head.strip_prefix(b"{\"step_index\":")?;
+    let rest = head.strip_prefix(b"{\"step_index\":")?;
     let (is_negative, digits) = rest.strip_prefix(b"-").map_or((false, rest), |digits| (true, digits));
     // Negative while it grows: the lowest integer has no positive twin.
     let mut number = 0_i64;

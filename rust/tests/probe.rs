@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use naive::{ALWAYS, Folder};
-use rehydrate::probe::{Looker, find_step, probe, probe_candidates};
+use rehydrate::open::{open, open_nofollow};
+use rehydrate::probe::{Looker, find_step, probe, probe_candidates, probe_many};
 
 fn line(step: i64, pad: usize) -> String {
     format!("{{\"step_index\":{step},\"created_at\":\"t{step}\",\"content\":\"{}\"}}\n", "x".repeat(pad))
@@ -170,4 +171,37 @@ fn candidates_agree_with_the_operations_one_by_one() {
     let candidate = all[0].as_ref().expect("a candidate");
     assert_eq!(candidate.place, found.place);
     assert_eq!((Some(&candidate.first), &candidate.last, candidate.size), (ends.first.as_ref(), &ends.last, ends.size));
+}
+
+#[test]
+fn one_file_after_another_is_probed_as_each_alone() {
+    let folder = Folder::new();
+    let mut paths = Vec::new();
+    for at in 0..60_i64 {
+        // Smaller and larger than the window, and around it; what was read of one shows in no other.
+        let pad = [0, 9000, 40_000, 65_400 - 40, 65_536 - 40, 200_000][usize::try_from(at % 6).expect("small")];
+        paths.push(folder.write(&format!("file{at}"), &file([at % 9, 50 + at, at % 5], pad)));
+        paths.push(folder.write(&format!("short{at}"), &file([at], 0)));
+        paths.push(folder.path("missing"));
+    }
+    let all = probe_many(&paths, open, &ALWAYS).expect("never told to end");
+    for (path, found) in paths.iter().zip(&all) {
+        let alone = open(path).ok().map(|opened| probe(&opened).expect("readable"));
+        assert_eq!(found, &alone, "{}", path.display());
+    }
+    std::os::unix::fs::symlink(&paths[0], folder.path("link")).expect("a link");
+    let paths = vec![folder.path("link"), paths[0].clone()];
+    let found = probe_many(&paths, open_nofollow, &ALWAYS).expect("never told to end");
+    assert_eq!((&found[0], &found[1]), (&None, &all[0]));
+}
+
+#[test]
+fn the_window_begins_with_the_line_that_begins_at_its_border() {
+    for spare in 0..3 {
+        // The last line is as long as the window, one byte shorter or one longer.
+        let length = 64 * 1024 - 1 + spare;
+        let bytes = [file([9], 0), line(7, length - line(7, 0).len()).into_bytes()].concat();
+        let ends = Looker::new(bytes.len() as u64, 64).probe(&bytes.as_slice()).expect("memory can be read");
+        assert_eq!(ends.last.map(|last| last.step), Some(if spare == 2 { 9 } else { 7 }), "{spare}");
+    }
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use naive::{Folder, mixed};
 use rehydrate::lines::ReadAt;
-use rehydrate::probe::{find_step, probe, probe_candidates};
+use rehydrate::open::open;
+use rehydrate::probe::{find_step, probe, probe_candidates, probe_many};
 use rehydrate::records::Damage;
 use rehydrate::steps::{Batch, Choice, Filter, Inner};
 use rehydrate::tail::{scan, scan_in_parts, scan_tail};
@@ -63,13 +64,14 @@ fn who_goes_on_after_the_end_loses_nothing_and_sees_nothing_twice() {
 #[test]
 fn every_operation_ends_when_it_is_told_to() {
     let folder = Folder::new();
-    let open = || folder.open("a", &mixed()).watched(&no);
-    assert!(scan_tail(&open(), None).is_err());
-    assert!(probe(&open()).is_err());
-    assert!(find_step(&open(), 3, 0).is_err());
-    assert!(read_tree(&open()).is_err());
+    let opened = || folder.open("a", &mixed()).watched(&no);
+    assert!(scan_tail(&opened(), None).is_err());
+    assert!(probe(&opened()).is_err());
+    assert!(find_step(&opened(), 3, 0).is_err());
+    assert!(read_tree(&opened()).is_err());
     let paths = vec![folder.path("a"); 100];
     assert_eq!(probe_candidates(&paths, 3, 0, &no).expect_err("told to end").kind(), ENDED);
+    assert_eq!(probe_many(&paths, open, &no).expect_err("told to end").kind(), ENDED);
 }
 
 /// Told to end at the `nth` time that it is asked, and from then on.

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rehydrate.scan import _pure, _pure_find, _pure_lines
+from rehydrate.scan._decode import load_line
 from rehydrate.scan._pure_members import LineObjects, integer
 from tests.helpers import NATIVE_MISSING, needs_native
 
@@ -132,6 +133,7 @@ def candidates(probed, found):
 def check(impl, path, wanted):
     probed, found = told(impl, path)
     assert (probed, found) == wanted
+    assert impl.probe_many([path, path + "x", path]) == [probed, None, probed]
     given = [impl.probe_candidates([path], at, slack=slack) for at, slack in ASKED]
     assert given == list(candidates(probed, found))
 
@@ -185,9 +187,60 @@ def test_both_agree_where_the_window_is_a_part_of_the_file(path, before, spare, 
         assert told(_pure, path) == told(_rust, path)
 
 
+regular = st.builds(
+    lambda index, created_at, gap: b'{"step_index"%s%d,"created_at":"%d"}' % (gap, index, created_at),
+    st.integers(0, 1200) | st.integers(95, 105),
+    st.integers(0, 3),
+    st.sampled_from([b":"] * 9 + [b": "]),
+)
+nearly_regular = st.builds(
+    lambda some, odd, at, gap: b"".join(each.replace(b": ", gap) + b"\n" for each in [*some[:at], *odd, *some[at:]]),
+    st.lists(regular, max_size=40),
+    st.lists(lines, max_size=1),
+    st.integers(0, 40),
+    st.sampled_from([b":", b": "]),
+)
+
+
+@relaxed
+@given(nearly_regular, st.sampled_from([64, 1024, 1 << 16]))
+@example(b'{"step_index":99}\n{"step_index":100}\n{"step_index":9}\n', 1 << 16)
+@example(b'{"step_index":1}\n{"x":[{"step_index":5}]}\n', 1 << 16)
+@example(b'{"step_index":1}\n{"step_index" :5}\n', 1 << 16)
+@example(b'{"step_index":9,8:1}\n{"step_index":3,4:1}\n', 1 << 16)
+@example(b'{"step_index":2}\n{"step_index":12}\n{"step_index":1,2}\n{"step_index":9,"":5}\n', 1 << 16)
+@example(b'{"step_index":1}\n{"step_index":5.5}\n', 1 << 16)
+@example(b'{"step_index":1,"step\\u005findex":5}\n{"step_index":4}\n', 1 << 16)
+def test_the_twin_does_so_where_nearly_all_lines_are_alike(path, data, window):
+    write(path, data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_pure_find, "WINDOW", window)
+        check(_pure, path, naive(data, window))
+
+
+@needs_native
+@relaxed
+@given(nearly_regular)
+def test_the_native_scanner_does_so_too(path, data):
+    write(path, data)
+    check(_rust, path, naive(data, _pure_find.WINDOW))
+
+
+@needs_native
+@settings(relaxed, max_examples=100)
+@given(st.lists(st.tuples(files | nearly_regular, st.sampled_from([0, 0, 0, 3_000, 70_000, 140_000])), max_size=12))
+def test_one_file_after_another_is_probed_as_each_alone(path, made):
+    """What was read of one shows in no other."""
+    paths = [f"{path}{number}" for number in range(len(made))]
+    for each, (data, size) in zip(paths, made, strict=True):
+        write(each, b'{"x":"' + b"y" * size + b'"}\n' + data if size else data)
+    alone = [_rust.probe(each) for each in paths]
+    assert _rust.probe_many(paths) == _pure.probe_many(paths) == alone
+
+
 def test_few_lines_are_walked(path, monkeypatch):
     walks = []
-    monkeypatch.setattr(_pure_find, "load_line", lambda line: walks.append(line))
+    monkeypatch.setattr(_pure_find, "load_line", lambda line: walks.append(line) or load_line(line))
     compact_lines = [b'{"step_index":%d,"created_at":"x"}' % at for at in range(500)]
     spaced_lines = [b'{"step_index": %d, "created_at": "x"}' % at for at in range(500)]
     broken = b'{"step_index":777,broken}'
@@ -195,4 +248,8 @@ def test_few_lines_are_walked(path, monkeypatch):
         walks.clear()
         write(path, b"\n".join([*some, broken, b""]))
         assert _pure.probe(path)[:3:2] == (0, 499)
-        assert walks == [some[0], broken, some[-1]]
+        assert walks == [some[0], broken, broken, some[-1]]
+        walks.clear()
+        write(path, b"\n".join([*some, b""]))
+        assert _pure.probe(path)[:3:2] == (0, 499)
+        assert walks == [some[0], some[-1]]

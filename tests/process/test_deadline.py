@@ -67,6 +67,7 @@ WORK = {
     "scan_tail": "scan.scan_tail(path)",
     "probe": "scan.probe(path)",
     "find_step": "scan.find_step(path, 50)",
+    "probe_many": "scan.probe_many([path] * 9)",
     "probe_candidates": "scan.probe_candidates([path] * 9, 80, slack=70)",
     "read_tree": "scan.read_tree(path)",
     "iter_steps": "list(scan.iter_steps(path, types=['A']))",

@@ -128,6 +128,7 @@ OPERATIONS = {
     "scan_tail": "scan.scan_tail(path)",
     "probe": "scan.probe(path)",
     "find_step": "scan.find_step(path, 90)",
+    "probe_many": "scan.probe_many([path] * 3)",
     "probe_candidates": "scan.probe_candidates([path] * 3, 90, slack=90)",
     "iter_steps": "list(scan.iter_steps(path, types=['CHECKPOINT']))",
     "iter_records": "list(scan.iter_records(path, ['step_index']))",

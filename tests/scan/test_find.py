@@ -1,4 +1,4 @@
-"""`probe`, `find_step` and `probe_candidates`."""
+"""`probe`, `probe_many`, `find_step` and `probe_candidates`."""
 
 import os
 
@@ -71,6 +71,45 @@ def test_a_window_cut_through_a_line_is_not_read_as_a_record(impl, tmp_path):
     path = write_lines(tmp_path / "t", [step(1, content=inner * 10_000), step(2)])
     assert impl.probe(path).last_step == 2
     assert impl.find_step(path, 99) is None
+
+
+def test_many_probes_come_in_the_order_of_the_paths_and_none_for_what_cannot_be_read(impl, tmp_path):
+    made = [
+        write_lines(tmp_path / str(at), [step(at % 9, content="x" * (at % 7) * 20 * KIB), step(at, content="y" * at)])
+        for at in range(60)
+    ]
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    paths = [*made, tmp_path / "missing", tmp_path / "folder", os.fsencode(tmp_path / "fifo"), "", "a\0b", "\ud800"]
+    found = impl.probe_many(paths)
+    assert found == [*map(impl.probe, made), *[None] * 6]
+    assert [each and each.last_step for each in found[:60]] == [max(at % 9, at) for at in range(60)]
+    assert impl.probe_many([]) == []
+
+
+def test_many_probes_follow_a_link_unless_told_not_to(impl, tmp_path):
+    (tmp_path / "folder").mkdir()
+    path = write_lines(tmp_path / "folder" / "t", [step(1)])
+    (tmp_path / "link").symlink_to(path)
+    (tmp_path / "above").symlink_to(tmp_path / "folder")
+    paths = [path, tmp_path / "link", tmp_path / "above" / "t"]
+    assert impl.probe_many(paths) == [impl.probe(path)] * 3
+    assert impl.probe_many(paths, follow_symlinks=False) == [impl.probe(path), None, impl.probe(path)]
+
+
+@pytest.mark.parametrize("paths", ["t", b"t"])
+def test_many_probes_want_several_paths(impl, paths):
+    with pytest.raises(TypeError, match="several paths"):
+        impl.probe_many(paths)
+
+
+@pytest.mark.parametrize("gap", [":", ": "])
+@pytest.mark.parametrize("size", [10, 100, 5 * KIB])
+def test_the_highest_step_has_however_many_digits(impl, tmp_path, gap, size):
+    for steps in ((9, 8), (9, 10, 8), (99, 1000, 98, 100, 9), (100, 20, 3), (0,), (10**17, 10**18, 5), (7, 7)):
+        records = [b'{"step_index"%s%d, "x": "%s"}' % (gap.encode(), at, b"x" * size) for at in steps]
+        path = write_lines(tmp_path / "t", records)
+        assert impl.probe(path)[:3:2] == (steps[0], max(steps))
 
 
 def test_find_step_takes_the_last_line_of_a_step(impl, tmp_path):

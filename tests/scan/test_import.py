@@ -36,7 +36,8 @@ def test_importing_the_native_scanner_loads_no_module_of_the_standard_library():
 def test_using_the_native_scanner_loads_none_either(tmp_path):
     (tmp_path / "t").write_bytes(b'{"step_index":1,"type":"CHECKPOINT","a":"\\u00e9"}\n')
     use = f"import rehydrate.scan as s; p = {str(tmp_path / 't')!r}; c = s.scan_tail(p).cursor; s.probe(p); "
-    use += "s.find_step(p, 1); s.probe_candidates([p], 1); list(s.iter_steps(p, types=['CHECKPOINT'], cursor=c)); "
+    use += "s.find_step(p, 1); s.probe_many([p]); s.probe_candidates([p], 1); "
+    use += "list(s.iter_steps(p, types=['CHECKPOINT'], cursor=c)); "
     use += "list(s.iter_records(p, ['a', 'step_index'], where={'type': {'CHECKPOINT'}})); s.read_tree(p); "
     assert run(use + LOADED, "-I") == ""
 
@@ -81,6 +82,7 @@ def test_the_public_operations_are_those_of_the_implementation(impl, tmp_path, m
     cursor = scan.cursor_at(path, 0)
     assert scan.scan_tail(path, cursor).last_step == 1
     assert scan.probe(path).last_step == 1
+    assert scan.probe_many([path], follow_symlinks=False)[0].last_step == 1
     assert scan.find_step(path, 2, slack=1).step == 1
     assert scan.probe_candidates([path], 2, slack=1)[0].step == 1
     assert len(list(scan.iter_steps(path, types={"CHECKPOINT"}, steps=(0, 1), cursor=cursor))) == 1

@@ -69,7 +69,7 @@ def test_the_records_of_a_large_file_come_in_order(impl, session):
 def test_where_no_thread_can_be_started_the_caller_reads_alone(large):
     use = "import sys; from rehydrate.scan import _rust as scan; path = sys.argv[1]; tail = scan.scan_tail(path); "
     use += "print(list(map(tuple, tail.boundaries)), len(scan.probe_candidates([path] * 20, 7)), "
-    use += "scan.read_tree(path).lines)"
+    use += "len(scan.probe_many([path] * 20)), scan.read_tree(path).lines)"
     environ = {**os.environ, "PYTHONPATH": str(Path(rehydrate.__file__).parents[1]), "RUST_MIN_STACK": str(1 << 60)}
     done = subprocess.run([sys.executable, "-c", use, str(large[0])], env=environ, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == (f"{large[1]} 20 {LINES}\n", "")
+    assert (done.stdout, done.stderr) == (f"{large[1]} 20 20 {LINES}\n", "")

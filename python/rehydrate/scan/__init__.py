@@ -53,6 +53,7 @@ __all__ = [
     "iter_steps",
     "probe",
     "probe_candidates",
+    "probe_many",
     "read_tree",
     "scan_tail",
 ]
@@ -101,6 +102,15 @@ def probe(path: "AnyPath") -> Probe:
     empty file gives a `Probe` of None and a size of 0.  The work does not depend on the size of the file.
     """
     return _chosen.probe(path)
+
+
+def probe_many(paths: "Iterable[AnyPath]", *, follow_symlinks: bool = True) -> "list[Probe | None]":
+    """`probe` of many files, each opened once; a list in the order of the paths.
+
+    None for a file that is missing or cannot be read, so that nothing of it raises.  `follow_symlinks`: False gives
+    None for a symbolic link, too; links above it are followed.
+    """
+    return _chosen.probe_many(paths, follow_symlinks=follow_symlinks)
 
 
 def find_step(path: "AnyPath", step: int, *, slack: int = 0) -> "Found | None":

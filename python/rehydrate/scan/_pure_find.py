@@ -7,6 +7,9 @@ equal ones first, until one holds.  JSON white space may stand around the intege
 Where the parser of `json` takes a line, that is the walk, as it accepts nothing that a walk would not.
 """
 
+import os
+from operator import itemgetter
+
 from ._arguments import check_step, read_paths
 from ._decode import Digits, load_line, text
 from ._pure_lines import File, Line, blocks, lines
@@ -28,15 +31,40 @@ WINDOW = 64 * 1024
 FIRST_LINES_MAX = 16
 """Non-blank lines among which the first record with a step is looked for."""
 
+_STEP_KEY = b'"step_index"'
+_COLON, _DIGITS = set(b":"), set(b"0123456789")
 _WANTED = frozenset(("step_index", "created_at"))
 
 
 def probe(path: "AnyPath") -> Probe:
     """See `rehydrate.scan.probe`."""
     with File(path) as file:
+        return _probe(file)
+
+
+def _probe(file: File) -> Probe:
+    start = max(0, file.size - WINDOW)
+    data = file.read(max(0, start - 1), WINDOW + 1)  # with the byte before the window: a line may begin right behind it
+    first = _whole_first(file, data) if start == 0 else None
+    if first is None or first.step is None:
         first = _first(file)
-        last = _Window(file, range(0)).last
-        return Probe(first.step, first.created_at, last.step, last.created_at, file.size)
+    last = _proven_highest(file, data, start) or _Window(file, range(0)).last
+    return tuple.__new__(Probe, (first.step, first.created_at, last.step, last.created_at, file.size))
+
+
+def probe_many(paths: "Iterable[AnyPath]", *, follow_symlinks: bool = True) -> "list[Probe | None]":
+    """See `rehydrate.scan.probe_many`."""
+    flags = 0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0)
+    asks = not (follow_symlinks or flags)  # where the system's call cannot tell
+    return [None if asks and os.path.islink(path) else _probe_or_none(path, flags) for path in read_paths(paths)]
+
+
+def _probe_or_none(path: "AnyPath", flags: int) -> "Probe | None":
+    try:
+        with File(path, flags) as file:
+            return _probe(file)
+    except OSError:
+        return None
 
 
 def find_step(path: "AnyPath", step: int, *, slack: int = 0) -> "Found | None":
@@ -162,6 +190,48 @@ def _first(file: File) -> _Record:
         if seen == FIRST_LINES_MAX:
             break
     return _NONE
+
+
+def _whole_first(file: File, data: bytes) -> "_Record | None":
+    """The record of the first line; None when it is not one whole object."""
+    stop = data.find(b"\n")
+    return _whole(Line(file, 0, stop + 1, data[:stop])) if stop > 0 else None
+
+
+def _proven_highest(file: File, data: bytes, start: int) -> "_Record | None":
+    """The record with the highest step of a tail window, the last of several, without a look at each line; None when
+    only that can tell.  `data`: the window, and the byte before it.
+
+    Every step in it stands behind a `"step_index"` where nothing is escaped.  So none is higher than the highest number
+    there, and if a record has that one, it is the step.  The work is left to a few calls for all lines together.
+    """
+    base = max(0, start - 1)
+    begin = data.find(b"\n") + 1 if start else 0
+    stop = data.rfind(b"\n") + 1
+    if b"\\" in data and b"\\u00" in data:
+        return None
+    said = data[begin:stop].split(_STEP_KEY)[1:]
+    try:
+        if set(map(itemgetter(0), said)) != _COLON:
+            return None
+        digits = 1 if b" " not in said[0][:2] else 2
+        if not set(map(itemgetter(digits), said)) <= _DIGITS:
+            return None
+        # Of as many digits the highest number is the greatest text.
+        highest, length = max(said), 0
+        while True:
+            before, length = length, len(highest) - len(highest[digits:].lstrip(b"0123456789"))
+            if length <= before:  # a digit of something else stood there
+                return None
+            if _DIGITS.isdisjoint(map(itemgetter(length), said)):
+                break
+            highest = max([each for each in said if 47 < each[length] < 58])
+    except (IndexError, ValueError):
+        return None
+    at = data.rfind(_STEP_KEY + highest[:length], begin, stop)
+    first, last = data.rfind(b"\n", begin, at) + 1 or begin, data.find(b"\n", at)
+    record = _whole(Line(file, base + first, base + last + 1, data[first:last]))
+    return record if record is not None and record.step == int(highest[digits:length]) else None
 
 
 def _search(file: File, wanted: range) -> _Record:

@@ -36,11 +36,12 @@ class File:
 
     _fd = -1  # of the class, so that it is there whenever `__init__` is interrupted
 
-    def __init__(self, path: "AnyPath") -> None:
+    def __init__(self, path: "AnyPath", flags: int = 0) -> None:
+        """`flags`: more of them for the system's call that opens it."""
         self._path = path
         name = os.fsdecode(path)  # the same type in an error's `filename`, whatever was given
         try:
-            self._fd = os.open(name, _FLAGS)
+            self._fd = os.open(name, _FLAGS | flags)
         except OSError as error:
             if error.errno in (errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP):  # a socket, a device that nothing drives
                 raise OSError(errno.EINVAL, "not a regular file", name) from None

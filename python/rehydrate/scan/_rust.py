@@ -44,6 +44,12 @@ def probe(path: "AnyPath") -> Probe:
     return Probe(*_native.probe(_path(path)))
 
 
+def probe_many(paths: "Iterable[AnyPath]", *, follow_symlinks: bool = True) -> "list[Probe | None]":
+    """See `rehydrate.scan.probe_many`."""
+    found = _native.probe_many([_path_or_none(path) for path in read_paths(paths)], follow_symlinks)
+    return [None if each is None else _make(Probe, each) for each in found]
+
+
 def find_step(path: "AnyPath", step: int, *, slack: int = 0) -> "Found | None":
     """See `rehydrate.scan.find_step`."""
     wanted = _step(step, slack)
