@@ -69,7 +69,7 @@ def is_id(text: object) -> bool:
     """Whether this can be a conversation id: one plain name, with which no path leads elsewhere."""
     if not isinstance(text, str) or not 0 < len(text) <= 200 or text in (".", ".."):
         return False
-    return not any(c in "/\\\0" for c in text) and encodable(text)
+    return "/" not in text and "\\" not in text and "\0" not in text and (text.isascii() or encodable(text))
 
 
 def encodable(path: str) -> bool:

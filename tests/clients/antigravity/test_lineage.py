@@ -651,12 +651,13 @@ def test_two_thousand_siblings_are_each_probed_at_most_once(home, monkeypatch):
     chain(home, 4)
     place = place_of(home, "c3")
     probed = []
-    real = scan.probe
-    monkeypatch.setattr(scan, "probe", lambda path: probed.append(str(path)) or real(path))
+    one, many = scan.probe, scan.probe_many
+    monkeypatch.setattr(scan, "probe", lambda path: probed.append(str(path)) or one(path))
+    monkeypatch.setattr(scan, "probe_many", lambda paths, **more: probed.extend(paths) or many(paths, **more))
     began = time.perf_counter()
     assert ranges(lineage.trace(place)) == [("c0", 0, 3), ("c1", 4, 7), ("c2", 8, 11), ("c3", 12, 15)]
     assert time.perf_counter() - began < 5
-    assert len(probed) == len(set(probed)) <= 2005
+    assert 2003 <= len(probed) == len(set(probed)) <= 2005
 
 
 def test_f16_only_the_newest_of_very_many_are_looked_at_and_that_is_said(home, monkeypatch):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
+from typing import NamedTuple
 
 from rehydrate import scan
 from rehydrate.paths import copy_bytes, home_folder
@@ -34,6 +35,7 @@ NAMED_BY = "by the client's history of prompts"
 HISTORY_BYTES = 512 * 1024
 """How much of the end of `history.jsonl` is read."""
 
+_BELOW = os.sep + os.path.join(*LOGS)
 _PROOF_BYTES = 4_096
 """So many bytes before its offset prove a cursor (see `rehydrate.scan`)."""
 _TIME_LIMIT_S = 253_402_300_800.0  # the year 10000
@@ -64,8 +66,7 @@ class Place:
         return os.path.join(self.folder, *CHUNKS) if self.joined else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """What `look` found in a folder of transcripts."""
 
     path: str
@@ -109,7 +110,7 @@ def is_regular(path: str) -> bool:
 
 def logs_of(brain: str, session: str) -> str:
     """The folder of a conversation's transcripts."""
-    return os.path.join(brain, session, *LOGS)
+    return f"{brain}{os.sep}{session}{_BELOW}"
 
 
 def look(logs: str) -> Look | None:
@@ -117,18 +118,22 @@ def look(logs: str) -> Look | None:
     the chunks; else the cut file.  None when there is none of them.
     """
     flat = os.path.join(logs, UNCUT)
-    chunks = os.path.join(logs, *CHUNKS)
     if is_regular(flat):
-        seen = _probe(flat)
-        if seen is not None and seen.first_step != 0 and _starts_earlier(chunks, than=seen):
-            return Look(chunks, lossy=False, joined=True, probe=None)
-        return Look(flat, lossy=False, joined=False, probe=seen)
+        return _look(logs, flat, _probe(flat))
+    chunks = os.path.join(logs, *CHUNKS)
     if chunks_in(chunks):
         return Look(chunks, lossy=False, joined=True, probe=None)
     cut = os.path.join(logs, CUT)
     if is_regular(cut):
         return Look(cut, lossy=True, joined=False, probe=_probe(cut))
     return None
+
+
+def looks(folders: list[str]) -> Iterator[Look | None]:
+    """`look` at each of several folders; the uncut files are probed by one call."""
+    flats = [f"{logs}{os.sep}{UNCUT}" for logs in folders]
+    for logs, flat, seen in zip(folders, flats, scan.probe_many(flats, follow_symlinks=False), strict=True):
+        yield look(logs) if seen is None else _look(logs, flat, seen)
 
 
 def chunks_in(folder: str) -> list[str]:
@@ -314,6 +319,15 @@ def _place(logs: str, found: Look) -> Place:
     if os.path.basename(brain) != "brain":
         return Place(session, found.path, logs, None, None, found.lossy, found.joined)
     return Place(session, found.path, logs, brain, os.path.dirname(brain), found.lossy, found.joined)
+
+
+def _look(logs: str, flat: str, seen: scan.Probe | None) -> Look:
+    """The look at a folder that has an uncut file."""
+    if seen is not None and seen[0] != 0:
+        chunks = os.path.join(logs, *CHUNKS)
+        if _starts_earlier(chunks, than=seen):
+            return Look(chunks, lossy=False, joined=True, probe=None)
+    return Look(flat, False, False, seen)
 
 
 def _probe(path: str) -> scan.Probe | None:

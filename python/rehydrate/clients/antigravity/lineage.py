@@ -8,8 +8,9 @@ holds the folder is not listed at all.  The answer does not depend on the order 
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from heapq import heapify, heappop
 from itertools import islice
+from typing import NamedTuple
 
 from rehydrate import scan
 from rehydrate.conversation import Lineage, Segment
@@ -33,11 +34,16 @@ WINDOW_BYTES = 64 * 1024
 """A file no larger was seen whole by its probe."""
 
 Score = tuple[bool, bool, bool, bool, bool, float]
-"""Referenced, forked in the history, same workspace, holds K-1, ends there, less the seconds to the child's start."""
+"""Not referenced, not forked in the history, no workspace shared, lacks K-1, goes on behind it, the seconds from there
+to the child's start: the lowest is the best.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+_Seen = tuple[str, int, scan.Probe]
+"""A sibling's path, its first step, and the probe that says so."""
+
+
+class _Node(NamedTuple):
     """One conversation of the walk, as its probe shows it."""
 
     session: str
@@ -49,12 +55,8 @@ class _Node:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """A sibling that can be the parent."""
-
-    score: Score
-    node: _Node
+_Fit = tuple[Score, str, _Node]
+"""A sibling that can be the parent, behind its id."""
 
 
 def trace(
@@ -97,15 +99,17 @@ class _Walk:
         self._app = app
         self._child = child
         self._visited = {child.session}
-        self._nodes: dict[str, _Node | None] = {}
+        self._seen: dict[str, _Seen | None] = {}
         self._listing: list[str] | None = None
         self._referenced: set[str] = set()
         self._forks: dict[str, list[float | None]] = {}
         self._folders: dict[str, set[str]] = {}
         for row in layout.history(app):
-            if row.session is not None and row.workspace is not None:
+            if row.session is None or not layout.is_id(row.session):
+                continue
+            if row.workspace is not None:
                 self._folders.setdefault(row.session, set()).add(_folder(row.workspace))
-            if row.session is not None and row.forks:
+            if row.forks:
                 self._forks.setdefault(row.session, []).append(row.time_s)
         self._ours = {_folder(each) for each in workspaces} | self._folders.get(child.session, set())
         """The folders that the child of this level is known to work in."""
@@ -133,7 +137,7 @@ class _Walk:
         return found, True
 
     def _parent(self) -> _Node | None:
-        """The sibling with the highest score.  Its first three parts are known without opening a file and outrank the
+        """The sibling with the best score.  Its first three parts are known without opening a file and outrank the
         rest, so those are tried first for which they hold, and the folder is only listed when none of them fits.
         """
         if self._app is not None:
@@ -144,17 +148,18 @@ class _Walk:
         neighbours = [name for name, folders in self._folders.items() if not self._ours.isdisjoint(folders)]
         for rank, names in enumerate((self._referenced, self._forks, neighbours)):
             best = self._best(names)
-            if best is not None and best.score[rank]:
+            if best is not None and not best[0][rank]:
                 break
         else:
             best = self._best(self._siblings())
-        if best is not None:
-            self.why.append(f"{best.node.session} is the parent of {self._child.session}: {_told(best.score)}.")
-            return _as_it_begins(best.node)
-        return None
+        if best is None:
+            return None
+        score, _, node = best
+        self.why.append(f"{node.session} is the parent of {self._child.session}: {_told(score)}.")
+        return _as_it_begins(node)
 
     def _siblings(self) -> list[str]:
-        """The other folders, those written last first."""
+        """The other folders, of very many those written last."""
         if self._listing is None:
             try:
                 names = [n for n in os.listdir(self._brain) if layout.is_id(n) and n not in self._visited]
@@ -171,67 +176,68 @@ class _Walk:
 
     def _best(self, names: Iterable[str]) -> _Fit | None:
         """The best fit among these conversations."""
-        likely: list[tuple[Score, _Node]] = []
-        hidden: list[tuple[Score, _Node]] = []
+        self._look_at(names)
+        fork = self._child.first_step
+        likely: list[_Fit] = []
+        hidden: list[str] = []
         for name in names:
-            node = self._node(name)
-            if node is None or not self._may_fit(node):
+            seen = self._seen.get(name)
+            if seen is None or name in self._visited:
                 continue
-            bound = self._bound(node)
-            shows = node.last_step is not None and node.last_step >= self._child.first_step - 1 - GAP_STEPS
-            if shows or bound[0] or bound[1]:
-                likely.append((bound, node))
-            elif node.size > WINDOW_BYTES:
-                hidden.append((bound, node))
+            _, first, (_, _, last, _, size) = seen
+            if not 0 <= first < fork:
+                continue
+            shows = last is not None and last >= fork - 1 - GAP_STEPS
+            if not shows and name not in self._referenced and name not in self._forks:
+                if size > WINDOW_BYTES:
+                    hidden.append(name)
+            elif self._began_before(seen):
+                node = _node_of(name, seen)
+                likely.append((self._bound(node), name, node))
         best = self._search(likely)
         if best is None:
             # Lines stand in the order in which steps ended: one long line at the end can hide the highest step.
-            hidden.sort(key=lambda pair: (-(pair[1].last_s or 0.0), pair[1].session))
-            best = self._search(hidden[:SEARCHED])
+            begun = ((name, self._seen[name]) for name in hidden)
+            nodes = [_node_of(name, seen) for name, seen in begun if seen is not None and self._began_before(seen)]
+            nodes.sort(key=lambda node: (-(node.last_s or 0.0), node.session))
+            best = self._search([(self._bound(node), node.session, node) for node in nodes[:SEARCHED]])
         return best
 
-    def _node(self, name: str) -> _Node | None:
-        """What a sibling's probe says; None for what is no conversation with a step."""
-        if name in self._visited:
-            return None
-        if name not in self._nodes:
-            self._nodes[name] = _node_of(self._brain, name)
-        return self._nodes[name]
+    def _look_at(self, names: Iterable[str]) -> None:
+        """Sees to it that each of these was probed, all of them by one call."""
+        new = [name for name in names if name not in self._seen and name not in self._visited]
+        looks = layout.looks([layout.logs_of(self._brain, name) for name in new]) if new else ()
+        self._seen.update(zip(new, map(_seen_in, looks), strict=True))
 
-    def _may_fit(self, node: _Node) -> bool:
-        if not 0 <= node.first_step < self._child.first_step:
-            return False
-        return node.first_s is None or self._child.first_s is None or node.first_s <= self._child.first_s + SKEW_S
+    def _began_before(self, seen: _Seen) -> bool:
+        first_s, start_s = records.time_of(seen[2].first_created_at), self._child.first_s
+        return first_s is None or start_s is None or first_s <= start_s + SKEW_S
 
     def _bound(self, node: _Node) -> Score:
-        """A score that the node's cannot exceed, without reading more of it."""
+        """A score that the node's cannot be better than, without reading more of it."""
         step = self._child.first_step - 1
         goes_on = node.last_step is not None and node.last_step > step
         return (
-            node.session in self._referenced,
-            node.session in self._forks,
-            self._shares_folder(node),
-            goes_on or node.size > WINDOW_BYTES or node.last_step == step,
-            not goes_on,
-            -self._gap_s(node.last_s) if node.last_s is not None else 0.0,
+            node.session not in self._referenced,
+            node.session not in self._forks,
+            not self._shares_folder(node),
+            not (goes_on or node.size > WINDOW_BYTES or node.last_step == step),
+            goes_on,
+            self._gap_s(node.last_s) if node.last_s is not None else 0.0,
         )
 
-    def _search(self, bounded: list[tuple[Score, _Node]]) -> _Fit | None:
-        """Reads on in the nodes, the most promising first, until no other can be better than the best."""
-        bounded.sort(key=lambda pair: pair[1].session)
-        bounded.sort(key=lambda pair: pair[0], reverse=True)
+    def _search(self, bounded: list[_Fit]) -> _Fit | None:
+        """Reads on in the nodes, the most promising first, until no other can be better than the best.  Of equal scores
+        the smaller id wins.
+        """
+        heapify(bounded)
         best: _Fit | None = None
-        for start in range(0, len(bounded), BATCH):
-            bound, next_node = bounded[start]
-            if best and (bound < best.score or (bound == best.score and next_node.session > best.node.session)):
-                break  # equal bounds are sorted by id, and of equal scores the smaller id wins
-            nodes = [node for _, node in bounded[start : start + BATCH]]
+        while bounded and (best is None or bounded[0][:2] < best[:2]):
+            nodes = [heappop(bounded)[2] for _ in range(min(BATCH, len(bounded)))]
             for node, seen in zip(nodes, self._candidates([node.path for node in nodes]), strict=True):
                 score = None if seen is None else self._score(node, seen)
-                if score is None:
-                    continue
-                if best is None or score > best.score or (score == best.score and node.session < best.node.session):
-                    best = _Fit(score, node)
+                if score is not None and (best is None or (score, node.session) < best[:2]):
+                    best = score, node.session, node
         return best
 
     def _candidates(self, paths: list[str]) -> Sequence[scan.Candidate | None]:
@@ -251,12 +257,12 @@ class _Walk:
         if time_s is not None and start_s is not None and time_s > start_s + SKEW_S:
             return None
         return (
-            node.session in self._referenced,
-            any(_within(fork_s, time_s, start_s) for fork_s in self._forks.get(node.session, ())),
-            self._shares_folder(node),
-            seen.step == step,
-            seen.last_step is None or seen.last_step <= seen.step,
-            -self._gap_s(time_s),
+            node.session not in self._referenced,
+            not any(_within(fork_s, time_s, start_s) for fork_s in self._forks.get(node.session, ())),
+            not self._shares_folder(node),
+            seen.step != step,
+            seen.last_step is not None and seen.last_step > seen.step,
+            self._gap_s(time_s),
         )
 
     def _gap_s(self, time_s: float | None) -> float:
@@ -268,21 +274,23 @@ class _Walk:
         return not self._ours.isdisjoint(self._folders.get(node.session, ()))
 
 
-def _node_of(brain: str, name: str) -> _Node | None:
-    found = layout.look(layout.logs_of(brain, name)) if layout.is_id(name) else None
-    if found is None:
+def _seen_in(look: layout.Look | None) -> _Seen | None:
+    """None for what is no conversation with a step."""
+    if look is None:
         return None
-    probe = found.probe
-    if found.joined:
+    probe = look.probe
+    if look.joined:
         try:
-            with layout.opened(found.path) as whole:
+            with layout.opened(look.path) as whole:
                 probe = scan.probe(whole)
         except OSError:
             return None
-    if probe is None or probe.first_step is None:
-        return None
-    first_s, last_s = records.time_of(probe.first_created_at), records.time_of(probe.last_created_at)
-    return _Node(name, found.path, probe.first_step, first_s, probe.last_step, last_s, probe.size)
+    return None if probe is None or probe.first_step is None else (look.path, probe.first_step, probe)
+
+
+def _node_of(session: str, seen: _Seen) -> _Node:
+    path, first, (_, first_at, last, last_at, size) = seen
+    return _Node(session, path, first, records.time_of(first_at), last, records.time_of(last_at), size)
 
 
 def _begun(path: str, step: int, time_s: float | None) -> tuple[int, float | None]:
@@ -300,7 +308,7 @@ def _as_it_begins(node: _Node) -> _Node:
             step, time_s = _begun(whole, node.first_step, node.first_s)
     except OSError:
         return node
-    return replace(node, first_step=step, first_s=time_s)
+    return node._replace(first_step=step, first_s=time_s)
 
 
 def _within(fork_s: float | None, from_s: float | None, to_s: float | None) -> bool:
@@ -317,11 +325,11 @@ def _folder(path: str) -> str:
 
 
 def _told(score: Score) -> str:
-    reasons = ["its database names it"] if score[0] else []
-    reasons += ["the history has a fork of it at that time"] if score[1] else []
-    reasons += ["they share a workspace"] if score[2] else []
-    reasons += ["it holds the step before"] if score[3] else ["it holds a step shortly before"]
-    reasons += ["it ends there"] if score[4] else []
+    reasons = [] if score[0] else ["its database names it"]
+    reasons += [] if score[1] else ["the history has a fork of it at that time"]
+    reasons += [] if score[2] else ["they share a workspace"]
+    reasons += ["it holds a step shortly before"] if score[3] else ["it holds the step before"]
+    reasons += [] if score[4] else ["it ends there"]
     return ", ".join(reasons)
 
 
