@@ -153,17 +153,17 @@ def _settle(call: _Invocation, store: Store, state: State, tail: Tail) -> State 
         told = {"what": f"{(state.error or {}).get('what')}; tried {TRIES} times, its last compaction is passed over"}
         store.save(replace(after, error={"time_s": int(time.time()), **told}), durable=False)
         return None
-    boundaries = module(call.client, "transcript").boundaries(call.place)
-    if tail.boundaries and tail.boundaries[-1].offset not in {each.offset for each in boundaries}:
+    survey = module(call.client, "transcript").survey(call.place)
+    if tail.boundaries and tail.boundaries[-1].offset not in {each.offset for each in survey.boundaries}:
         return None  # the log was changed between the two reads: the next call looks again
-    newest = module(call.client, "transcript").newest(boundaries)
+    newest = module(call.client, "transcript").newest(survey.boundaries)
     after = _pending_settled(call, after, newest)
     if newest is None or _is_done(after, newest) or not (pending or _is_new(call, state, tail, newest)):
         store.save(after, durable=after.delivery != state.delivery)
     elif (_first_sight(before) and _is_old(newest, tail)) or _is_in_the_log(call, newest):
         store.save(replace(after, done=Done(newest.checkpoint, newest.id)), durable=False)
     else:
-        return _deliver(call, store, after, newest)
+        return _deliver(call, store, after, newest, survey)
     return None
 
 
@@ -249,7 +249,7 @@ def _is_old(boundary: Boundary, tail: Tail) -> bool:
     return tail.last_step is not None and tail.last_step - boundary.checkpoint > FIRST_SIGHT_STEPS
 
 
-def _deliver(call: _Invocation, store: Store, state: State, boundary: Boundary) -> State:
+def _deliver(call: _Invocation, store: Store, state: State, boundary: Boundary, survey: Any) -> State:
     """decided (on disk) -> built and sent; the state that confirms it.  A try that fails is a try: none is made for
     ever.
     """
@@ -261,6 +261,7 @@ def _deliver(call: _Invocation, store: Store, state: State, boundary: Boundary) 
         call.client,
         call.place,
         at=boundary.checkpoint,
+        survey=survey,
         settings=call.settings,
         workspaces=state.workspaces,
         cached=state.lineage,

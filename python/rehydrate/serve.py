@@ -44,6 +44,7 @@ def serve(
     place: Any,
     *,
     at: int | str | None = None,
+    survey: Any = None,
     settings: Settings,
     workspaces: tuple[str, ...] = (),
     cached: Any = None,
@@ -52,12 +53,13 @@ def serve(
     """Rehydrate the conversation at `place` for one boundary.
 
     `at`: None for the newest boundary that counts (none: as for "end"), a checkpoint number for that boundary whether
-    or not it counts, "end" for what a compaction now would bring back.  `workspaces`: what is known of them beside the
-    client's own files.  `cached`: a lineage found earlier.  `kept_in`: the folder of the file that values name for
-    the whole; None: where the client wants it.  Raises NoSuchBoundary, and OSError when the transcript cannot be read.
+    or not it counts, "end" for what a compaction now would bring back.  `survey`: the transcript's, where it was just
+    made.  `workspaces`: what is known of them beside the client's own files.  `cached`: a lineage found earlier.
+    `kept_in`: the folder of the file that values name for the whole; None: where the client wants it.  Raises
+    NoSuchBoundary, and OSError when the transcript cannot be read.
     """
     layout, transcript = module(client, "layout"), module(client, "transcript")
-    survey = transcript.survey(place)
+    survey = survey or transcript.survey(place)
     boundaries: tuple[Boundary, ...] = survey.boundaries
     boundary = transcript.newest(boundaries) if at is None else _chosen(boundaries, at)
     lineage = module(client, "lineage").trace(place, workspaces=workspaces, cached=cached, last_step=survey.last_step)

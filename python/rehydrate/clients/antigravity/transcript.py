@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import BinaryIO
 
 from rehydrate import scan
 from rehydrate.conversation import MARKER_HEAD, Boundary, Conversation, FileTouch, Segment, ToolCall, Turn
@@ -73,9 +74,10 @@ def survey(place: layout.Place) -> Survey:
         if tail.boundaries:
             first_step = scan.probe(place.path).first_step
             before: scan.Mark | None = None
-            for mark in _latest(tail.boundaries):
-                judged.append(_judge(place, mark, before, first_step))
-                before = mark
+            with layout.open_file(place.path) as file:
+                for mark in _latest(tail.boundaries):
+                    judged.append(_judge(file, place, mark, before, first_step))
+                    before = mark
     return Survey(tuple(judged), tail.last_step)
 
 
@@ -191,8 +193,10 @@ def _latest(marks: Iterable[scan.Mark]) -> list[scan.Mark]:
     return list(last.values())
 
 
-def _judge(place: layout.Place, mark: scan.Mark, before: scan.Mark | None, first_step: int | None) -> Boundary:
-    status, content = _checkpoint(place.path, mark)
+def _judge(
+    file: BinaryIO, place: layout.Place, mark: scan.Mark, before: scan.Mark | None, first_step: int | None
+) -> Boundary:
+    status, content = _checkpoint(file, mark)
     form, told = _form(content)
     counts = form <= 3
     why = f"form {form}: {told}"
@@ -204,13 +208,13 @@ def _judge(place: layout.Place, mark: scan.Mark, before: scan.Mark | None, first
     if mark.step is None:
         counts, why = False, f"{why}; it has no step"
     step = NO_STEP if mark.step is None else mark.step
-    name = _name(place, mark, step)
+    name = _name(file, place, mark, step)
     return Boundary(step, step, name, form, counts, why, mark.offset, mark.length)
 
 
-def _checkpoint(path: str, mark: scan.Mark) -> tuple[str | None, str | None]:
+def _checkpoint(file: BinaryIO, mark: scan.Mark) -> tuple[str | None, str | None]:
     """Status and content of a CHECKPOINT record; None for what it does not say as a string."""
-    raw = b"".join(preceding.pieces(path, mark.offset, length=mark.length))
+    raw = b"".join(preceding.pieces(file, mark.offset, length=mark.length))
     try:
         record = scan.Step(mark.step, None, None, None, None, mark.offset, mark.length, raw).json()
     except ValueError:  # nested too deep, or rewritten meanwhile
@@ -252,11 +256,11 @@ def _close(one: Boundary, other: Boundary) -> bool:
     return steps < CLOSE_STEPS and other.offset - (one.offset + one.length) < CLOSE_BYTES
 
 
-def _name(place: layout.Place, mark: scan.Mark, checkpoint: int) -> str:
+def _name(file: BinaryIO, place: layout.Place, mark: scan.Mark, checkpoint: int) -> str:
     """The id of the boundary's delivery: who does not know the log before it cannot forge it."""
     digest = hashlib.sha256(os.fsencode(place.session) + b"\0%d\0" % checkpoint)
-    start, length = preceding.record_before(place.path, mark.offset)
-    for piece in preceding.pieces(place.path, start, length=length):
+    start, length = preceding.record_before(file, place.path, mark.offset)
+    for piece in preceding.pieces(file, start, length=length):
         digest.update(piece)
     return digest.hexdigest()[:8]
 
