@@ -66,21 +66,23 @@ pub fn equals(inside: &[u8], name: &[u8]) -> bool {
 /// The inside of a whole JSON string, decoded.
 fn decode(inside: &[u8]) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'\\', inside) else { return String::from_utf8_lossy(inside) };
-    let mut out = String::with_capacity(inside.len());
+    let mut out = Vec::with_capacity(inside.len());
     let mut rest = inside;
     let mut next = Some(first);
     while let Some(slash) = next {
-        out.push_str(&String::from_utf8_lossy(&rest[..slash]));
+        out.extend_from_slice(&rest[..slash]);
         let used = escape(&rest[slash..], &mut out);
         rest = &rest[slash + used..];
         next = memchr::memchr(b'\\', rest);
     }
-    out.push_str(&String::from_utf8_lossy(rest));
-    Cow::Owned(out)
+    out.extend_from_slice(rest);
+    // Once for all of it: what an escape gives is whole characters, so it completes nothing that was torn before it.
+    let text = String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Cow::Owned(text)
 }
 
 /// Decodes the escape that `rest` begins with, and the second half of a pair with it; gives its length.
-fn escape(rest: &[u8], out: &mut String) -> usize {
+fn escape(rest: &[u8], out: &mut Vec<u8>) -> usize {
     let plain = match rest.get(1) {
         Some(b'u') => {
             let unit = hex(rest);
@@ -88,23 +90,30 @@ fn escape(rest: &[u8], out: &mut String) -> usize {
                 let low = hex(&rest[6..]);
                 if (0xDC00..0xE000).contains(&low) {
                     let code = 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-                    out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                    push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), out);
                     return 12;
                 }
             }
-            out.push(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER));
+            push(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER), out);
             return 6.min(rest.len());
         }
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(&other) => char::from(other),
-        None => char::REPLACEMENT_CHARACTER,
+        Some(b'b') => b'\x08',
+        Some(b'f') => b'\x0c',
+        Some(b'n') => b'\n',
+        Some(b'r') => b'\r',
+        Some(b't') => b'\t',
+        Some(&other) => other,
+        None => {
+            push(char::REPLACEMENT_CHARACTER, out);
+            return 1;
+        }
     };
     out.push(plain);
-    2.min(rest.len())
+    2
+}
+
+fn push(character: char, out: &mut Vec<u8>) {
+    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 /// The four hex digits of `\uXXXX`; a lone surrogate when there are none, so that the caller replaces it.
