@@ -144,6 +144,7 @@ class Conversation:
     """Oldest first, the conversation itself last."""
     turns: tuple[Turn, ...]
     touches: tuple[FileTouch, ...]
+    """Oldest first; of the touches of one kind that a path has, those between the first and the last may be missing."""
     boundary: Boundary | None
     """None: no compaction; everything in the log belongs to it."""
     workspaces: tuple[str, ...] = ()

@@ -166,14 +166,19 @@ class _Records(_Reader):
             self._note()
             if not rows:
                 break
+            rows = [_decoded(row) if bytes in map(type, row) else row for row in rows]
+            if not self._tests:
+                return [self._chosen(row) for row in rows], ends
             for row, end in zip(rows, ends, strict=True):
-                values = [_decoded(each) if type(each) is bytes else each for each in row]
-                if all(is_among(values[place], allowed) for place, allowed in self._tests.items()):
-                    kept.append((*[values[place] for place in self._places], *row[-2:]))
+                if all(is_among(row[place], allowed) for place, allowed in self._tests.items()):
+                    kept.append(self._chosen(row))
                     kept_ends.append(end)
                 elif kept_ends and kept_ends[-1] <= kept[-1][-2]:
                     kept_ends[-1] = end  # the record before it waited for this one of the same line
         return kept, kept_ends
+
+    def _chosen(self, row: "tuple[Any, ...]") -> "tuple[Any, ...]":
+        return (*[row[place] for place in self._places], *row[-2:])
 
 
 def _steps(
@@ -234,7 +239,7 @@ def _encoded(names: "Iterable[str]") -> "list[bytes]":
     return [name.encode() for name in names if not any("\ud800" <= char <= "\udfff" for char in name)]
 
 
-def _decoded(raw: bytes) -> object:
+def _decoded(row: "tuple[Any, ...]") -> "tuple[Any, ...]":
     from ._decode import value
 
-    return value(raw)
+    return tuple([value(each) if type(each) is bytes else each for each in row])

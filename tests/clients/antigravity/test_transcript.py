@@ -413,14 +413,14 @@ def test_both_tool_families_give_the_same_calls_and_touches(home, family):
 
 
 def test_a_touch_had_happened_when_the_model_went_on_but_a_later_request_says_nothing(home):
-    call = ("view_file", {"AbsolutePath": "/a.py"})
+    first, second, third = [("view_file", {"AbsolutePath": f"/{name}.py"}) for name in "abc"]
     days = 90_000
     records = [
         user(0, "go"),
-        model(1, None, call, time_s=START_S),
-        model(2, "seen", call, time_s=START_S + 60),
+        model(1, None, first, time_s=START_S),
+        model(2, "seen", second, time_s=START_S + 60),
         user(3, "again", time_s=START_S + days),
-        model(4, None, call, time_s=START_S + days + 5),
+        model(4, None, third, time_s=START_S + days + 5),
     ]
     times = [touch.time_s - START_S for touch in read(home, records).touches]
     assert times == [60, 60, days + 5]

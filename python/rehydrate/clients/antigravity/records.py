@@ -7,7 +7,7 @@ than expected says nothing, and never fails a read.  `thinking` is never looked 
 import json
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +28,9 @@ _TIME = re.compile(
     r"\s*(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?\s*(?:[Zz]|([+-])(\d\d):?(\d\d))?\s*",
     re.ASCII,
 )
+_EPOCH = date(1970, 1, 1).toordinal()
+_FIRST_S, _LAST_S = -62_135_596_800, 253_402_300_799
+"""The years that a time can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +56,26 @@ def _seconds(text: str) -> float | None:
     match = _TIME.fullmatch(text)
     if match is None:
         return None
-    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
-    offset = timedelta(hours=int(match[9] or 0), minutes=int(match[10] or 0))
-    zone = timezone.utc
+    hour, minute, second = int(match[4]), int(match[5]), int(match[6])
+    leap = second == 60
     try:
-        leap = second == 60
-        moment = datetime(year, month, day, hour, minute, 59 if leap else second, tzinfo=zone)
-        moment -= -offset if match[8] == "-" else offset
-    except (ValueError, OverflowError):
+        day_s = _day_s(int(match[1]), int(match[2]), int(match[3]))
+    except ValueError:
         return None
-    fraction = int((match[7] or "0").ljust(9, "0")) / 1e9
-    return (moment - datetime(1970, 1, 1, tzinfo=zone)).total_seconds() + leap + fraction
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    moment_s = day_s + hour * 3600 + minute * 60 + second - leap
+    if match[8]:
+        offset_s = int(match[9]) * 3600 + int(match[10]) * 60
+        moment_s += offset_s if match[8] == "-" else -offset_s
+    if not _FIRST_S <= moment_s <= _LAST_S:
+        return None
+    return float(moment_s) + leap + int((match[7] or "0").ljust(9, "0")) / 1e9
+
+
+@lru_cache(maxsize=64)
+def _day_s(year: int, month: int, day: int) -> int:
+    return (date(year, month, day).toordinal() - _EPOCH) * 86_400
 
 
 def request_of(content: object) -> str:
@@ -173,17 +185,27 @@ def _sound(text: str) -> str:
 
 def _call(name: str, arguments: dict[str, Any]) -> Call:
     kind = "read" if name in READ_TOOLS else "modified" if name in WRITE_TOOLS else "named"
-    texts = {key: _sound(value) for key, value in arguments.items() if isinstance(value, str)}
-    known = [texts[key] for key in _PATH_KEYS.get(kind, ()) if texts.get(key, "").strip()]
-    paths = [_path(known[0])] if known else [_path(v) for k, v in texts.items() if _names_path(k, v)]
-    whole = tuple(dict.fromkeys(path for path in paths if path))
-    command = texts.get("CommandLine", "")[:KEPT_CHARS] if name == "run_command" else ""
-    return Call(ToolCall(name, whole[0] if whole else None, command or None), kind, whole)
+    known = (arguments.get(key) for key in _PATH_KEYS.get(kind, ()))
+    told = [value for value in known if isinstance(value, str) and value.strip()][:1]
+    if not told:
+        told = [v for k, v in arguments.items() if _is_path_key(k) and isinstance(v, str) and _begins_a_path(v)]
+    command = arguments.get("CommandLine") if name == "run_command" else None
+    line = _sound(command)[:KEPT_CHARS] if isinstance(command, str) else ""
+    return _known_call(name, kind, tuple(told), line or None)
 
 
-def _names_path(key: str, value: str) -> bool:
-    if not key.lower().endswith(_PATH_ENDINGS):
-        return False
+@lru_cache(maxsize=4_096)  # the same few files are read and written again and again
+def _known_call(name: str, kind: str, told: tuple[str, ...], command: str | None) -> Call:
+    whole = tuple(dict.fromkeys(path for path in [_path(_sound(value)) for value in told] if path))
+    return Call(ToolCall(name, whole[0] if whole else None, command), kind, whole)
+
+
+@lru_cache(maxsize=1_024)
+def _is_path_key(key: str) -> bool:
+    return key.lower().endswith(_PATH_ENDINGS)
+
+
+def _begins_a_path(value: str) -> bool:
     return value.startswith("/") or value[:5].lower() == "file:" or _WINDOWS.match(value) is not None
 
 

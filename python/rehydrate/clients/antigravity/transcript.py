@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import BinaryIO
 
 from rehydrate import scan
-from rehydrate.conversation import MARKER_HEAD, Boundary, Conversation, FileTouch, Segment, ToolCall, Turn
+from rehydrate.conversation import MARKER_HEAD, Boundary, Conversation, FileTouch, Segment, Turn
 
 from . import layout, preceding, records
 from .pending import with_pending
@@ -40,6 +40,9 @@ NO_STEP = -1
 _NUMBERED = re.compile(r"\{\{\s*CHECKPOINT\s*([0-9]+)\s*\}\}")
 _RESUMING = "resuming from a compaction"
 _TURNS = frozenset({"USER_INPUT", "PLANNER_RESPONSE"})
+_MEMBERS = ("step_index", "type", "source", "created_at", "content", "tool_calls")
+"""What of a turn is read: never the whole record, of which most can be something else."""
+_STEP_MIN, _STEP_MAX = -(1 << 63), (1 << 63) - 1
 _DELIVERIES = frozenset({"SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE"})
 _FOREIGN = frozenset({"MODEL", "USER_EXPLICIT", "USER_IMPLICIT"})
 """Sources of records that no hook made: a tool's result has the type that the tool is called by."""
@@ -132,7 +135,7 @@ def markers_after(path: str, boundary: Boundary) -> Iterator[Marker]:
 
 def request_in(record: scan.Step) -> str:
     """What the user asked in a USER_INPUT record; empty when it holds no request, or one that a hook made."""
-    return "" if record.source == "SYSTEM_SDK" else records.request_of(_content(record))
+    return _request(record.source, _content(record))
 
 
 def read(
@@ -300,9 +303,8 @@ class _Entry:
     segment: int
     role: str
     text: str | None
-    calls: tuple[ToolCall, ...] = ()
-    touches: tuple[tuple[str, str], ...] = ()  # kind and path
-    created_at: str | None = None
+    calls: tuple[records.Call, ...] = ()
+    created_at: object = None
     offset: int = 0
 
 
@@ -311,94 +313,111 @@ class _Kept:
 
     def __init__(self) -> None:
         self._entries: dict[int, _Entry] = {}
-        self._texts: list[tuple[int, int]] = []  # heap of (step, id of its entry); may name entries that are gone
+        self._texts: list[int] = []  # heap of the steps of texts; may name some that are gone
         self._counted = self._held = 0
 
     def put(self, step: int, entry: _Entry | None) -> None:
         """Keeps what the newest line says of a step; None: it is no turn."""
         old = self._entries.pop(step, None)
-        if old is not None:
-            self._count(old, -1)
+        if old is not None and old.role == "assistant" and old.text:
+            self._count(old.text, -1)
         if entry is None:
             return
         self._entries[step] = entry
         if entry.role == "assistant" and entry.text:
-            self._count(entry, 1)
-            heapq.heappush(self._texts, (step, id(entry)))
-            self._prune()
+            self._count(entry.text, 1)
+            heapq.heappush(self._texts, step)
+            if self._counted > TEXT_CHARS or self._held > HELD_CHARS:
+                self._prune()
 
     def turns(self) -> list[Turn]:
         """In the order of their steps."""
-        return [Turn(step, e.role, e.text, e.segment, e.calls) for step, e in sorted(self._entries.items(), key=_first)]
+        return [
+            Turn(step, each.role, each.text, each.segment, tuple([call.tool for call in each.calls]))
+            for step, each in self._in_order()
+        ]
 
     def offset_of(self, step: int) -> int:
         """Where the record of a step begins in its file."""
         return self._entries[step].offset
 
     def touches(self) -> tuple[FileTouch, ...]:
-        """Oldest first."""
-        found: list[FileTouch] = []
-        entries = sorted(self._entries.items(), key=_first)
-        for at, (step, entry) in enumerate(entries):
-            if not entry.touches:
-                continue
-            # A call takes effect later than it is made (a person may have to allow it), but before the model goes on.
-            # A request that follows says nothing: days may lie before it.
-            known = [entry, *(each for _, each in entries[at + 1 : at + 2] if each.role == "assistant")]
-            times = [time_s for each in known if (time_s := records.time_of(each.created_at)) is not None]
-            for kind, path in entry.touches:
-                found.append(FileTouch(path, step, len(found), kind, max(times, default=None)))
-        return tuple(found)
+        """Oldest first; of each kind of touch of a path the first and the last."""
+        ends: dict[tuple[str, str], list[_Touch]] = {}
+        waiting: list[_Touch] = []
+        order = 0
+        for step, entry in self._in_order():
+            for each in waiting if entry.role == "assistant" else ():
+                each.later = entry.created_at
+            waiting = []
+            for call in entry.calls:
+                for path in call.paths:
+                    touch = _Touch(path, step, order, call.kind, entry.created_at)
+                    order += 1
+                    waiting.append(touch)
+                    ends.setdefault((call.kind, path), [touch])[1:] = [touch]
+        found = {each.order: each for pair in ends.values() for each in pair}
+        return tuple([found[order].told() for order in sorted(found)])
 
-    def _count(self, entry: _Entry, sign: int) -> None:
-        if entry.role == "assistant" and entry.text:
-            self._counted += sign * min(len(entry.text), ENTRY_CHARS)
-            self._held += sign * len(entry.text)
+    def _in_order(self) -> Iterator[tuple[int, _Entry]]:
+        return ((step, self._entries[step]) for step in sorted(self._entries))
+
+    def _count(self, text: str, sign: int) -> None:
+        self._counted += sign * min(len(text), ENTRY_CHARS)
+        self._held += sign * len(text)
 
     def _prune(self) -> None:
         while len(self._texts) > 1:
-            step, name = self._texts[0]
-            oldest = self._entries.get(step)
-            if oldest is not None and id(oldest) == name and oldest.text:
+            oldest = self._entries.get(self._texts[0])
+            if oldest is not None and oldest.role == "assistant" and oldest.text:
                 spared = self._counted - min(len(oldest.text), ENTRY_CHARS)
                 if spared < TEXT_CHARS and self._held <= HELD_CHARS:
                     return
-                self._count(oldest, -1)
+                self._count(oldest.text, -1)
                 oldest.text = None
             heapq.heappop(self._texts)
 
 
-def _first(pair: tuple[int, _Entry]) -> int:
-    return pair[0]
+@dataclass(slots=True)
+class _Touch:
+    """A touch while it is not known yet whether it is told."""
+
+    path: str
+    step: int
+    order: int
+    kind: str
+    created_at: object
+    later: object = None
+    """`created_at` of a response that follows: a call takes effect later than it is made (a person may have to allow
+    it), but before the model goes on.  A request that follows says nothing: days may lie before it.
+    """
+
+    def told(self) -> FileTouch:
+        times = [time_s for text in (self.created_at, self.later) if (time_s := records.time_of(text)) is not None]
+        return FileTouch(self.path, self.step, self.order, self.kind, max(times, default=None))
 
 
 def _collect(kept: _Kept, path: str, segment: int, last: int | None) -> int:
     """Takes the turns of one file up to a step; gives the number of damaged lines."""
+    highest = _STEP_MAX if last is None else min(last, _STEP_MAX)
     with layout.opened(path) as whole:
         lossy = _is_cut(path)
-        found = scan.iter_steps(whole, types=_TURNS, steps=(None, last))
-        for record in found:
-            if record.index is not None:
-                kept.put(record.index, _entry(record, segment, lossy=lossy))
+        found = scan.iter_records(whole, _MEMBERS, where={"type": _TURNS})
+        for step, kind, source, created_at, content, tool_calls, offset, _ in found:
+            if type(step) is int and _STEP_MIN <= step <= highest:
+                if kind == "USER_INPUT":
+                    request = _request(source, content)
+                    kept.put(step, _Entry(segment, "user", request) if request else None)
+                    continue
+                text = records.text_of(content)
+                calls = records.calls_of(tool_calls, lossy=lossy)
+                answer = _Entry(segment, "assistant", text, tuple(calls), created_at, offset)
+                kept.put(step, answer if text or calls else None)
         return found.damaged
 
 
-def _entry(record: scan.Step, segment: int, *, lossy: bool) -> _Entry | None:
-    if record.type == "USER_INPUT":
-        request = request_in(record)
-        return _Entry(segment, "user", request) if request else None
-    try:
-        members = record.json()
-    except ValueError:
-        return None
-    text = records.text_of(members.get("content"))
-    calls = records.calls_of(members.get("tool_calls"), lossy=lossy)
-    if not text and not calls:
-        return None
-    touches = tuple((call.kind, path) for call in calls for path in call.paths)
-    return _Entry(
-        segment, "assistant", text, tuple(call.tool for call in calls), touches, record.created_at, record.offset
-    )
+def _request(source: object, content: object) -> str:
+    return "" if source == "SYSTEM_SDK" else records.request_of(content)
 
 
 def _least(step: object, other: int | None) -> int | None:

@@ -1,0 +1,86 @@
+"""The quick reading of a log says what the plain one says, whatever state the log is in, on both implementations."""
+
+import random
+
+import pytest
+
+from rehydrate import scan
+from rehydrate.clients.antigravity import layout, transcript
+from rehydrate.conversation import FileTouch, Segment
+from rehydrate.recall.touched import EVERY_KIND, latest_times, touched
+from rehydrate.scan import _pure
+from tests.clients.antigravity import plainly
+from tests.clients.antigravity.making import model, user
+
+KINDS = (EVERY_KIND, frozenset(("modified",)), frozenset(("read",)))
+
+
+@pytest.fixture(params=["rust", "python"], autouse=True)
+def implementation(request, monkeypatch):
+    if request.param == "python":
+        monkeypatch.setattr(scan, "_chosen", _pure)
+    elif scan.BACKEND == "python":
+        pytest.skip("the compiled module is not there")
+
+
+def place_of(path):
+    place = layout.place_of(str(path))
+    assert place is not None
+    return place
+
+
+def looked_at(touches):
+    """What the sections see of some touches."""
+    told = [[(each.path, each.first, each.latest) for each in touched(touches, kinds)] for kinds in KINDS]
+    return told, latest_times(touches)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_conversation_is_what_the_plain_reading_says(home, monkeypatch, seed):
+    seeded = random.Random(seed)
+    monkeypatch.setattr(transcript, "TEXT_CHARS", seeded.choice((300, 5_000, 1_000_000)))
+    name = seeded.choice(("transcript_full.jsonl", "transcript.jsonl"))
+    parent = home.write("parent", [plainly.lines(seeded, 20)[:-1]])
+    child = home.write("child", [plainly.lines(seeded, 90)[:-1]], name=name)
+    last = seeded.choice((None, 40, 10**9))
+    segments = [Segment("parent", str(parent), 0, 12), Segment("child", str(child), 13, None)]
+    boundary = None if last is None else make_boundary(last + 1)
+
+    found = transcript.read(place_of(child), segments, boundary=boundary)
+
+    turns, touches, damaged = plainly.read([(str(parent), 12), (str(child), last)])
+    plain = [FileTouch(*touch) for touch in touches]
+    unmarked = [(t.step, t.role, t.text, t.segment, tuple(map(settled, t.calls))) for t in found.turns]
+    assert unmarked == [(*turn[:4], tuple(map(settled, turn[4]))) for turn in turns]
+    assert found.damaged == damaged
+    assert set(found.touches) <= set(plain)
+    assert looked_at(found.touches) == looked_at(plain)
+
+
+def make_boundary(step):
+    return transcript.Boundary(step, step, "0" * 8, 2, True, "", 0, 0)
+
+
+def settled(call):
+    return (call.name, call.path, call.command)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_deliveries_are_named_by_the_record_that_the_plain_reading_finds_before_them(home, seed):
+    path = home.write("one", [plainly.lines(random.Random(seed), 60)[:-1]])
+    found = transcript.boundaries(place_of(path))
+    assert [(each.offset, each.id) for each in found] == plainly.names(str(path), "one")
+
+
+def test_of_many_touches_of_a_file_two_are_kept(home):
+    call = ("view_file", {"AbsolutePath": "/a.py"})
+    path = home.write("one", [user(0, "go"), *[model(step, None, call) for step in range(1, 100)]])
+    found = transcript.read(place_of(path), [Segment("one", str(path), 0, None)], boundary=None)
+    assert [(touch.step, touch.order) for touch in found.touches] == [(1, 0), (99, 98)]
+
+
+def test_a_response_is_read_whatever_is_nested_beside_it(home):
+    deep = b'{"step_index":1,"type":"PLANNER_RESPONSE","content":"said","x":' + b"[" * 600 + b"]" * 600 + b"}"
+    path = home.write("one", [user(0, "go"), deep])
+    found = transcript.read(place_of(path), [Segment("one", str(path), 0, None)], boundary=None)
+    assert [turn.text for turn in found.turns] == ["go", "said"]
