@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rehydrate.scan import _pure, _pure_lines
+from rehydrate.scan import _pure, _pure_lines, _pure_tail
 from tests.helpers import DATA, NATIVE_MISSING, dump, needs_native, step
 
 if not NATIVE_MISSING:
@@ -128,6 +128,20 @@ def test_both_implementations_agree_where_lines_lie_across_chunks(folder, data, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_pure_lines, "CHUNK", 64)
         compare(folder, mutate(data, changes))
+
+
+@needs_native
+@relaxed
+@given(st.lists(files, min_size=3, max_size=9).map(b"".join), st.integers(100, 700), st.integers(0, 4))
+def test_both_implementations_agree_on_a_tail_in_blocks_of_many_lines(folder, data, chunk, misses):
+    path = folder / "t"
+    path.write_bytes(data)
+    told = _rust.scan_tail(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_pure_lines, "CHUNK", chunk)
+        patch.setattr(_pure_tail, "_MISSES", misses)
+        assert repr(_pure.scan_tail(path)) == repr(told)
+        assert repr(_pure.probe(path)) == repr(_rust.probe(path))
 
 
 @needs_native

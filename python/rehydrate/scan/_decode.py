@@ -47,6 +47,13 @@ def load_line(line: bytes) -> "dict[str, Any] | None":
     return record
 
 
+def index(found: object) -> "int | None":
+    """A decoded value as a step: an integer within 64 bits, else None."""
+    if isinstance(found, int) and not isinstance(found, bool) and -(1 << 63) <= found < 1 << 63:
+        return found
+    return None
+
+
 def value(raw: bytes) -> object:
     """A member's bytes (one whole value) as `load` would give it; None when the record would be nested too deep."""
     if raw[:1] == b'"':

@@ -7,7 +7,7 @@ parser of `json` takes it, that is the walk, as it accepts nothing that a walk w
 """
 
 from ._arguments import check_offset, is_among, is_plain, read_cursor, read_names, read_steps, read_where
-from ._decode import Digits, load_line, value
+from ._decode import Digits, index, load_line, value
 from ._pure_lines import File, Line, blocks, lines_of
 from ._pure_members import SPACE
 from ._pure_tail import OFFSETS_MAX
@@ -107,11 +107,11 @@ def _steps(
         kind = _text(get("type"))
         if allowed is not None and kind not in allowed:
             return None
-        index = _index(get("step_index"))
-        if steps is not None and not _is_within(index, first, last):
+        step = index(get("step_index"))
+        if steps is not None and not _is_within(step, first, last):
             return None
         source, status, created_at = _text(get("source")), _text(get("status")), _text(get("created_at"))
-        return Step(index, kind, source, status, created_at, start, stop - start, raw())
+        return Step(step, kind, source, status, created_at, start, stop - start, raw())
 
     found = _Source(File(path), place, _STEP_KEYS, make)
     if allowed is not None:
@@ -125,12 +125,6 @@ def _is_within(index: "int | None", first: "int | None", last: "int | None") -> 
 
 def _text(found: object) -> "str | None":
     return found if isinstance(found, str) and not isinstance(found, Digits) else None
-
-
-def _index(found: object) -> "int | None":
-    if isinstance(found, int) and not isinstance(found, bool) and -(1 << 63) <= found < 1 << 63:
-        return found
-    return None
 
 
 class _Source(Generic[_T]):

@@ -7,9 +7,9 @@ line is walked in full.
 """
 
 from ._arguments import check_end, read_cursor
-from ._decode import text
+from ._decode import index, load_line, text
 from ._pure_lines import File, Line, blocks
-from ._pure_members import BLANK, integer
+from ._pure_members import BLANK, SPACE, integer
 from ._results import Mark, Tail
 
 TYPE_CHECKING = False
@@ -26,7 +26,10 @@ _STEP_KEY = b'"step_index"'
 _RARE = (b"CHECKPOINT", b"\\u00", b"}{")
 _DIGITS_MAX = 18
 """Digits that always fit 64 bits."""
-_CLOSE = 0x7D
+_CLOSE, _ZERO = b"}0"
+_PREFIX_LENGTH = len(_PREFIX)
+_MISSES = 512
+"""Bytes of a block that are not the needle's, after which it is itself looked for."""
 _WANTED = frozenset(("step_index", "type"))
 _CHECKPOINT = b'"CHECKPOINT"'
 _CHECKPOINT_MAX = len(_CHECKPOINT) * 6
@@ -62,22 +65,46 @@ def proven_lines(data: bytes, spaces: bytes = b"") -> "Iterator[tuple[int, int, 
 
     The step is None for a line that must be walked, by the rule above; of these `spaces` may stand around the integer.
     """
-    starts = data.count(b"\n" + _PREFIX) + data.startswith(_PREFIX)
-    calm = not any(needle in data for needle in _RARE) and data.count(_STEP_KEY) == starts
+    rare = _rare_lines(data)
+    find, begins = data.find, data.startswith
     at = 0
-    while (stop := data.find(b"\n", at)) >= 0:
+    while (stop := find(b"\n", at)) >= 0:
         if stop > at:
             step = None
-            if data.startswith(_PREFIX, at):
-                first = at + len(_PREFIX)
-                comma = data.find(b",", first, first + _DIGITS_MAX)
+            first = at + _PREFIX_LENGTH
+            if begins(_PREFIX, at) and find(_STEP_KEY, first, stop) < 0 and at not in rare:
+                comma = find(b",", first, first + _DIGITS_MAX)
                 digits = data[first:comma].strip(spaces) if comma > 0 else b""
-                if digits.isdigit() and not digits.startswith(b"0") and data[stop - 1] == _CLOSE:  # nearly every line
+                if digits.isdigit() and digits[0] != _ZERO and data[stop - 1] == _CLOSE:  # nearly every line
                     step = int(digits)
                 else:
                     step = proven_step(data[at:stop], spaces)
-            yield at, stop, step if step is None or calm or not is_rare(data[at:stop]) else None
+            yield at, stop, step
         at = stop + 1
+
+
+def _rare_lines(data: bytes) -> "set[int]":
+    """Where the lines begin that hold something which makes a walk necessary."""
+    found: set[int] = set()
+    for needle in _RARE:
+        at = _find(data, needle, 0)
+        while at >= 0:
+            found.add(data.rfind(b"\n", 0, at) + 1)
+            stop = data.find(b"\n", at)
+            at = _find(data, needle, stop) if stop >= 0 else -1
+    return found
+
+
+def _find(data: bytes, needle: bytes, at: int) -> int:
+    """`data.find(needle, at)`.  One byte is found many times faster than two: where it is rare, it is looked for."""
+    if len(needle) > 2:
+        return data.find(needle, at)
+    last = needle[1:]
+    for _ in range(_MISSES):
+        at = data.find(last, at + 1)
+        if at <= 0 or data[at - 1] == needle[0]:
+            return at - 1 if at > 0 else -1
+    return data.find(needle, at)
 
 
 def proven_step(line: bytes, spaces: bytes = b"") -> "int | None":
@@ -92,11 +119,6 @@ def proven_step(line: bytes, spaces: bytes = b"") -> "int | None":
     if digits.startswith((b"0", b"-0")) and digits not in (b"0", b"-0"):
         return None
     return integer(digits)
-
-
-def is_rare(line: bytes) -> bool:
-    """Whether something in the line makes a walk necessary."""
-    return any(needle in line for needle in _RARE) or line.count(_STEP_KEY) > 1
 
 
 class _Tail:
@@ -132,16 +154,20 @@ class _Tail:
         self._see(step)
 
     def _walk(self, line: Line) -> None:
+        record = None if line.data is None else load_line(line.data)
+        if record is not None and line.data is not None:
+            self.lines += 1
+            length = len(line.data.rstrip(SPACE))
+            self._take(index(record.get("step_index")), record.get("type") == "CHECKPOINT", line.offset, length)
+            return
         objects = line.objects(_WANTED)
         blank = True
         for start, stop, spans in objects:
             blank = False
             step = integer(line.read(*spans["step_index"])) if "step_index" in spans else None
-            self._see(step)
-            if "type" in spans:
-                first, last = spans["type"]
-                if last - first <= _CHECKPOINT_MAX and _is_checkpoint(line.read(first, last)):
-                    self.marks.append(Mark(step, start, stop - start))
+            first, last = spans.get("type", (0, 0))
+            is_boundary = 0 < last - first <= _CHECKPOINT_MAX and _is_checkpoint(line.read(first, last))
+            self._take(step, is_boundary, start, stop - start)
         if blank and not objects.damaged:
             return
         self.lines += 1
@@ -149,6 +175,12 @@ class _Tail:
             self.damaged += 1
             if len(self.damaged_offsets) < OFFSETS_MAX:
                 self.damaged_offsets.append(line.offset)
+
+    def _take(self, step: "int | None", is_boundary: bool, offset: int, length: int) -> None:
+        """A record."""
+        self._see(step)
+        if is_boundary:
+            self.marks.append(Mark(step, offset, length))
 
     def _see(self, step: "int | None") -> None:
         if step is not None and (self.last_step is None or step > self.last_step):
