@@ -207,6 +207,8 @@ nearly_regular = st.builds(
 @example(b'{"step_index":99}\n{"step_index":100}\n{"step_index":9}\n', 1 << 16)
 @example(b'{"step_index":1}\n{"x":[{"step_index":5}]}\n', 1 << 16)
 @example(b'{"step_index":1}\n{"step_index" :5}\n', 1 << 16)
+@example(b'{"step_index": 10}\n{"step_index":11}\n', 1 << 16)
+@example(b'{"step_index":10}\n{"step_index": 11}\n', 1 << 16)
 @example(b'{"step_index":9,8:1}\n{"step_index":3,4:1}\n', 1 << 16)
 @example(b'{"step_index":2}\n{"step_index":12}\n{"step_index":1,2}\n{"step_index":9,"":5}\n', 1 << 16)
 @example(b'{"step_index":1}\n{"step_index":5.5}\n', 1 << 16)
@@ -243,8 +245,10 @@ def test_few_lines_are_walked(path, monkeypatch):
     monkeypatch.setattr(_pure_find, "load_line", lambda line: walks.append(line) or load_line(line))
     compact_lines = [b'{"step_index":%d,"created_at":"x"}' % at for at in range(500)]
     spaced_lines = [b'{"step_index": %d, "created_at": "x"}' % at for at in range(500)]
-    broken = b'{"step_index":777,broken}'
-    for some in (compact_lines, spaced_lines):
+    for some, broken in (
+        (compact_lines, b'{"step_index":777,broken}'),
+        (spaced_lines, b'{"step_index": 777, broken}'),
+    ):
         walks.clear()
         write(path, b"\n".join([*some, broken, b""]))
         assert _pure.probe(path)[:3:2] == (0, 499)

@@ -32,7 +32,7 @@ FIRST_LINES_MAX = 16
 """Non-blank lines among which the first record with a step is looked for."""
 
 _STEP_KEY = b'"step_index"'
-_COLON, _DIGITS = set(b":"), set(b"0123456789")
+_COLON, _SPACE, _DIGITS = set(b":"), set(b" "), set(b"0123456789")
 _WANTED = frozenset(("step_index", "created_at"))
 
 
@@ -215,6 +215,8 @@ def _proven_highest(file: File, data: bytes, start: int) -> "_Record | None":
         if set(map(itemgetter(0), said)) != _COLON:
             return None
         digits = 1 if b" " not in said[0][:2] else 2
+        if digits == 2 and set(map(itemgetter(1), said)) != _SPACE:  # they are compared as they are written
+            return None
         if not set(map(itemgetter(digits), said)) <= _DIGITS:
             return None
         # Of as many digits the highest number is the greatest text.
