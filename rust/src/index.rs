@@ -1,6 +1,6 @@
 //! The records of a transcript whose records name their parents, in little memory, and how they hang together.
 //!
-//! An identifier that is a UUID as it is usually written takes 16 bytes, any other its text. A record takes about 55
+//! An identifier that is a UUID as it is usually written takes 16 bytes, any other its text. A record takes about 60
 //! bytes; who follows whom is worked out when it is first asked for, and takes 20 to 25 more.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::records::Damage;
-use crate::uuid;
+use crate::{signs, uuid};
 
 /// No place: so many records would not fit into any memory.
 const NOWHERE: u32 = u32::MAX;
@@ -148,6 +148,17 @@ impl Kinds {
     }
 }
 
+/// The file that a record's calls name, as far as it was looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum File<'r> {
+    /// None.
+    None,
+    /// One, by its path as it is written between quotes.
+    One(&'r [u8]),
+    /// More than one, or only reading tells.
+    Several,
+}
+
 /// Records in file order.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
@@ -158,6 +169,10 @@ pub struct Rows {
     texts: Texts,
     kinds_of: Vec<u32>,
     kinds: Kinds,
+    signs: Vec<u8>,
+    /// 0 for no file, [`NOWHERE`] for several, and else the file's place in `files` and 1.
+    files_of: Vec<u32>,
+    files: Kinds,
     /// Complete lines that are not blank.
     pub lines: u64,
     /// Damaged lines.
@@ -220,12 +235,24 @@ impl Rows {
         self.lengths.push(length);
     }
 
+    /// What a look at the record that was added last has shown.
+    pub(crate) fn note(&mut self, signs: u8, file: File<'_>) {
+        self.signs.push(signs);
+        self.files_of.push(match file {
+            File::None => 0,
+            File::One(path) => std::str::from_utf8(path).map_or(NOWHERE, |path| self.files.place(path) + 1),
+            File::Several => NOWHERE,
+        });
+    }
+
     /// Takes away the records that do not begin before an offset.
     pub(crate) fn cut(&mut self, offset: u64) {
         let count = self.offsets.partition_point(|&begin| begin < offset);
         self.offsets.truncate(count);
         self.lengths.truncate(count);
         self.kinds_of.truncate(count);
+        self.signs.truncate(count);
+        self.files_of.truncate(count);
         for ids in [&mut self.uuids, &mut self.parents] {
             ids.values.truncate(count);
             ids.forms.truncate(count);
@@ -241,6 +268,10 @@ impl Rows {
         let kinds: Vec<u32> = next.kinds.names.iter().map(|name| self.kinds.place(name)).collect();
         let moved = next.kinds_of.iter().map(|&kind| kinds.get(kind as usize).copied().unwrap_or(NOWHERE));
         self.kinds_of.extend(moved);
+        self.signs.extend_from_slice(&next.signs);
+        let files: Vec<u32> = next.files.names.iter().map(|name| self.files.place(name) + 1).collect();
+        let moved = |file: u32| files.get((file as usize).wrapping_sub(1)).copied().unwrap_or(file);
+        self.files_of.extend(next.files_of.iter().map(|&file| moved(file)));
         self.offsets.extend(next.offsets);
         self.lengths.extend(next.lengths);
         self.lines += next.lines;
@@ -252,6 +283,8 @@ impl Rows {
         self.offsets.shrink_to_fit();
         self.lengths.shrink_to_fit();
         self.kinds_of.shrink_to_fit();
+        self.signs.shrink_to_fit();
+        self.files_of.shrink_to_fit();
         for ids in [&mut self.uuids, &mut self.parents] {
             ids.values.shrink_to_fit();
             ids.forms.shrink_to_fit();
@@ -395,6 +428,27 @@ impl Index {
     #[must_use]
     pub fn is_first(&self, place: usize) -> bool {
         self.links().is_first(place)
+    }
+
+    /// For each record the place that its parent names; `u32::MAX` where it names none that is there.
+    #[must_use]
+    pub fn parents(&self) -> &[u32] {
+        &self.links().parents
+    }
+
+    /// For each record what a look has shown of it: see [`crate::signs`].
+    #[must_use]
+    pub fn signs(&self) -> Vec<u8> {
+        let links = self.links();
+        let sign = |(place, &seen)| seen | if links.is_first(place) { signs::FIRST } else { 0 };
+        self.rows.signs.iter().enumerate().map(sign).collect()
+    }
+
+    /// For each record a number for the file that its calls name: 0 for none, `u32::MAX` for several, or where only
+    /// reading tells, and another one for each path as it is written.
+    #[must_use]
+    pub fn files(&self) -> &[u32] {
+        &self.rows.files_of
     }
 
     /// The records of a type in a range of places, those left out whose uuid an earlier one has. Panics when the range

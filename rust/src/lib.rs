@@ -20,6 +20,7 @@ pub mod open;
 mod parts;
 pub mod probe;
 pub mod records;
+pub mod signs;
 pub mod steps;
 pub mod tail;
 pub mod text;

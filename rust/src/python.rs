@@ -275,11 +275,29 @@ impl Index {
         Ok(self.inner.is_first(self.place(place)?))
     }
 
+    fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        give_numbers(py, py.detach(|| self.inner.parents()))
+    }
+
+    fn signs<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| self.inner.signs()))
+    }
+
+    fn files<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        give_numbers(py, self.inner.files())
+    }
+
     fn of_type(&self, py: Python<'_>, kind: &Bound<'_, PyString>, start: usize, stop: usize) -> Vec<usize> {
         let Ok(kind) = kind.to_cow() else { return Vec::new() };
         let stop = stop.min(self.inner.rows.len());
         py.detach(|| self.inner.of_type(&kind, start.min(stop)..stop))
     }
+}
+
+/// As 32 bits each, in this machine's order.
+fn give_numbers<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    PyBytes::new(py, &bytes)
 }
 
 #[pyfunction]

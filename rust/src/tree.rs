@@ -9,11 +9,12 @@ use std::io;
 use std::mem;
 
 use crate::error::Error;
-use crate::index::{Id, Index, Rows};
+use crate::index::{File, Id, Index, Rows};
 use crate::lines::{Ahead, Lines, ReadAt};
 use crate::open::Opened;
 use crate::parts::{borders, read_in_order};
 use crate::records::{Record, Records, Sift, Unread};
+use crate::signs::{self, Look, Named};
 use crate::text;
 use crate::threads;
 use crate::uuid;
@@ -29,7 +30,31 @@ const PART_BYTES: u64 = 8 * 1024 * 1024;
 const UUID: usize = 0;
 const PARENT: usize = 1;
 const TYPE: usize = 2;
-const KEYS: [&[u8]; 3] = [b"uuid", b"parentUuid", b"type"];
+const MESSAGE: usize = 3;
+const TOLD: usize = 4;
+const SESSION: usize = 5;
+const OTHER_SESSION: usize = 6;
+const REQUEST_SESSION: usize = 7;
+const FORKED_FROM: usize = 8;
+const SIDECHAIN: usize = 9;
+const META: usize = 10;
+const TEAM: usize = 11;
+const SUMMARY: usize = 12;
+const KEYS: [&[u8]; 13] = [
+    b"uuid",
+    b"parentUuid",
+    b"type",
+    b"message",
+    b"toolUseResult",
+    b"sessionId",
+    b"session_id",
+    b"requestSessionId",
+    b"forkedFrom",
+    b"isSidechain",
+    b"isMeta",
+    b"teamName",
+    b"isCompactSummary",
+];
 
 /// Reads every complete line.
 pub fn read_tree(opened: &Opened<impl ReadAt + Sync>) -> Result<Index, Error> {
@@ -72,7 +97,8 @@ impl Reader {
     pub fn read(&mut self, source: &impl ReadAt, start: u64, limit: u64) -> io::Result<(Rows, u64)> {
         let Self { records, keys, spans } = self;
         records.restart(start, limit);
-        let mut sieve = Sieve { rows: Rows::default() };
+        let look = Look::new(MESSAGE, TOLD);
+        let mut sieve = Sieve { rows: Rows::default(), look };
         loop {
             match records.look(source)? {
                 Ahead::Block => {
@@ -97,6 +123,7 @@ impl Reader {
 
 struct Sieve {
     rows: Rows,
+    look: Look,
 }
 
 impl Sieve {
@@ -104,14 +131,23 @@ impl Sieve {
     fn read(&mut self, block: &[u8], base: u64, keys: &Keys, spans: &mut Vec<Option<Span>>) -> (usize, u64) {
         let mut objects = Objects::new(block);
         let (mut start, mut count) = (0, 0);
-        while let Some(end) = objects.end(start, keys, spans) {
+        loop {
+            self.look.begin();
+            let Some(end) = objects.end_seen(start, keys, spans, &mut self.look) else { break };
             let ending = match block[end..] {
                 [b'\n', ..] => 1,
                 [b'\r', b'\n', ..] => 2,
                 _ => break,
             };
             let raw = |key: usize| spans[key].map(|(start, end)| &block[start..end]);
-            self.add([raw(UUID), raw(PARENT), raw(TYPE)], (base + start as u64, end - start));
+            let (signs, named) = self.look.signs();
+            let signs = signs | signs_of(raw);
+            let named = match named {
+                Named::None => File::None,
+                Named::One((start, end)) => File::One(&block[start..end]),
+                Named::Several => File::Several,
+            };
+            self.add([raw(UUID), raw(PARENT), raw(TYPE)], (base + start as u64, end - start), signs, named);
             count += 1;
             start = end + ending;
         }
@@ -119,11 +155,30 @@ impl Sieve {
     }
 
     /// A record's members as they are written, and its place.
-    fn add(&mut self, [uuid, parent, kind]: [Option<&[u8]>; 3], place: (u64, usize)) {
+    fn add(&mut self, [uuid, parent, kind]: [Option<&[u8]>; 3], place: (u64, usize), signs: u8, file: File<'_>) {
         let (uuid, parent) = (uuid.and_then(Said::new), parent.and_then(Said::new));
         let kind = kind.and_then(text::string);
+        let spoken = match kind.as_deref() {
+            Some("user") => signs::USER,
+            Some("assistant") => signs::ASSISTANT,
+            _ => 0,
+        };
         self.rows.push(uuid.as_ref().map(Said::id), parent.as_ref().map(Said::id), kind.as_deref(), place);
+        self.rows.note(signs | spoken, file);
     }
+}
+
+/// What the members of a record itself show.
+fn signs_of<'r>(raw: impl Fn(usize) -> Option<&'r [u8]>) -> u8 {
+    let is_there = |key: usize| raw(key).is_some_and(|value| value != b"null" && value != b"false");
+    let names_source = is_there(FORKED_FROM)
+        || is_there(REQUEST_SESSION)
+        || is_there(OTHER_SESSION) && raw(OTHER_SESSION) != raw(SESSION);
+    let is_aside = is_there(SIDECHAIN) || is_there(META) || is_there(TEAM);
+    let is_summary = raw(SUMMARY) == Some(b"true");
+    (if names_source { signs::SOURCE } else { 0 })
+        | (if is_aside { signs::ASIDE } else { 0 })
+        | (if is_summary { signs::QUIET } else { 0 })
 }
 
 impl Sift for Sieve {
@@ -136,7 +191,12 @@ impl Sift for Sieve {
         for (key, value) in values.iter_mut().enumerate() {
             *value = record.value(key, usize::MAX)?.map(<[u8]>::to_vec);
         }
-        self.add(values.each_ref().map(Option::as_deref), (record.offset(), record.length()));
+        let is_there = |keys: &[usize]| keys.iter().any(|&key| record.span(key).is_some());
+        let source = if is_there(&[OTHER_SESSION, REQUEST_SESSION, FORKED_FROM]) { signs::SOURCE } else { 0 };
+        let aside = if is_there(&[SIDECHAIN, META, TEAM]) { signs::ASIDE } else { 0 };
+        let signs = signs::UNSEEN | source | aside;
+        let place = (record.offset(), record.length());
+        self.add(values.each_ref().map(Option::as_deref), place, signs, File::Several);
         Ok(true)
     }
 }

@@ -9,6 +9,27 @@ use std::ops::Range;
 use crate::bits::{BLOCK, BLOCKS, Ends};
 use crate::walker::{Keys, Span};
 
+/// What looks on while an object is walked. It is told of a key, then that a value begins, then the value where that
+/// is a string; of none that lies deeper than `DEPTH`. What it has seen counts only where the object turns out whole.
+pub(crate) trait See {
+    /// As deep as it looks; what lies in the object itself lies 1 deep.
+    const DEPTH: u32;
+    /// A key as it is written between its quotes, and of the object itself which of the wanted ones it is.
+    fn key(&mut self, depth: u32, raw: &[u8], member: Option<usize>);
+    /// The first byte of a value.
+    fn value(&mut self, depth: u32, first: u8);
+    /// A string that is a value, as it is written between its quotes, and where that begins.
+    fn text(&mut self, depth: u32, raw: &[u8], start: usize);
+}
+
+/// Nobody looks on.
+impl See for () {
+    const DEPTH: u32 = 0;
+    fn key(&mut self, _: u32, _: &[u8], _: Option<usize>) {}
+    fn value(&mut self, _: u32, _: u8) {}
+    fn text(&mut self, _: u32, _: &[u8], _: usize) {}
+}
+
 /// Walks whole objects that lie in memory, one a line.
 #[derive(Debug)]
 pub struct Objects<'b> {
@@ -27,6 +48,17 @@ impl<'b> Objects<'b> {
     /// wanted members are; None when there is none, or when only a walk can tell. `start` is where a line begins, and
     /// not before the last one that was given.
     pub fn end(&mut self, start: usize, keys: &Keys, spans: &mut Vec<Option<Span>>) -> Option<usize> {
+        self.end_seen(start, keys, spans, &mut ())
+    }
+
+    /// As [`Objects::end`], while `see` looks on.
+    pub(crate) fn end_seen<S: See>(
+        &mut self,
+        start: usize,
+        keys: &Keys,
+        spans: &mut Vec<Option<Span>>,
+        see: &mut S,
+    ) -> Option<usize> {
         let Self { bytes, marks } = self;
         if bytes.get(start) != Some(&b'{') {
             return None;
@@ -54,6 +86,9 @@ impl<'b> Objects<'b> {
                     if depth == 1 {
                         member = keys.place(&bytes[key..at - 1], marks.may_have_escapes(key, at - 1));
                     }
+                    if depth <= S::DEPTH {
+                        see.key(depth, &bytes[key..at - 1], member);
+                    }
                     if token(bytes, &mut at)? != b':' {
                         return None;
                     }
@@ -63,8 +98,17 @@ impl<'b> Objects<'b> {
                 if depth == 1 {
                     member_start = at;
                 }
+                if depth <= S::DEPTH {
+                    see.value(depth, byte);
+                }
                 match byte {
-                    b'"' => at = marks.string_end(at)?,
+                    b'"' => {
+                        let text = at + 1;
+                        at = marks.string_end(at)?;
+                        if depth <= S::DEPTH {
+                            see.text(depth, &bytes[text..at - 1], text);
+                        }
+                    }
                     b'{' | b'[' => {
                         if depth == u64::BITS {
                             return None;

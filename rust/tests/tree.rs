@@ -8,6 +8,7 @@ use std::cell::Cell;
 use naive::{Folder, Shrinking, member, mixed, parse, twin};
 use rehydrate::index::{Id, Index, Rows};
 use rehydrate::lines::ReadAt;
+use rehydrate::signs;
 use rehydrate::tree::{Reader, read_in_parts, read_tree};
 use rehydrate::uuid;
 use rehydrate::walker::{Keys, Span};
@@ -276,5 +277,86 @@ fn records_hang_together_as_when_they_are_looked_up_one_by_one() {
         }
         let all = (0..count).filter(|&place| said[place][0].is_none() || is_first(place));
         assert!(index.of_type("t", 0..count).into_iter().eq(all));
+    }
+}
+
+fn signs_of(line: &str) -> (u8, u32) {
+    let index = Index::new(read_all(format!("{line}\n").as_bytes(), 4096));
+    (index.signs()[0], index.files()[0])
+}
+
+#[test]
+fn only_a_message_that_surely_holds_no_word_of_the_users_is_quiet() {
+    let result = r#"{"tool_use_id":"1","type":"tool_result","content":[{"type":"text","text":"out"}]}"#;
+    let quiet = |line: &str| signs_of(line).0 & signs::QUIET != 0;
+    let of = |content: &str| format!(r#"{{"type":"user","message":{{"role":"user","content":{content}}},"uuid":"a"}}"#);
+    assert!(quiet(&of(&format!("[{result}]"))));
+    assert!(quiet(&of(&format!("[ {result} , {result} ]"))));
+    assert!(quiet(r#"{"type":"user","isCompactSummary":true,"message":{"content":"So far."}}"#));
+    let says_more = [
+        String::from("[]"),
+        String::from(r#""Go.""#),
+        format!(r#"[{result},{{"type":"text","text":"Go."}}]"#),
+        format!(r#"[{{"type":"text","text":"Go."}},{result}]"#),
+        format!(r#"[{result},"Go."]"#),
+        format!(r#"[{result},{{"text":"Go."}}]"#),
+        format!(r#"[{{"text":"Go."}},{result}]"#),
+        format!("[{result},[]]"),
+        format!(r#"{{"0":{result}}}"#),
+        format!(r#"[{result}],"content":"Go.""#),
+        format!(r#"[{result}],"\u0063ontent":"Go.""#),
+        String::from(r#"[{"type":"tool_result","type":"text","text":"Go."}]"#),
+        String::from(r#"[{"type":"tool_result","\u0074ype":"text","text":"Go."}]"#),
+        String::from(r#"[{"type":["tool_result"],"text":"Go."}]"#),
+    ];
+    for content in says_more {
+        assert!(!quiet(&of(&content)), "{content}");
+    }
+    assert!(!quiet(&format!(r#"{{"type":"user","message":{{"content":[{result}]}},"message":"Go."}}"#)));
+    assert!(!quiet(&format!(r#"{{"type":"user","x":{{"content":[{result}]}},"message":{{"content":"Go."}}}}"#)));
+}
+
+#[test]
+fn records_that_name_the_same_file_have_the_same_number() {
+    let call = |name: &str, path: &str| {
+        format!(r#"{{"type":"tool_use","id":"1","name":"{name}","input":{{"file_path":"{path}"}}}}"#)
+    };
+    let of = |blocks: &str| format!(r#"{{"type":"assistant","message":{{"content":[{blocks}]}}}}"#);
+    let lines = [
+        of(&call("Read", "/a")),
+        of(&call("Edit", "/b")),
+        of(&call("Write", "/a")),
+        of(&call("Bash", "/b")).replace("file_path", "command"),
+        of(&format!("{},{}", call("Read", "/a"), call("Read", "/b"))),
+        of(&call("Read", "/a")).replace("file_path", "\\u0066ile_path"),
+    ];
+    let file = lines.map(|line| line + "\n").concat();
+    for parts in [1, 3] {
+        let rows = read_in_parts(&file.as_bytes(), file.len() as u64, 4096, parts).expect("memory can be read");
+        assert_eq!(Index::new(rows).files(), [1, 2, 1, 0, u32::MAX, u32::MAX]);
+    }
+}
+
+#[test]
+fn a_record_that_was_walked_in_pieces_is_unseen() {
+    let line = format!(r#"{{"uuid":"a","isSidechain":true,"forkedFrom":null,"x":"{}"}}"#, "x".repeat(300));
+    let rows = read_all(format!("{line}\n").as_bytes(), 64);
+    let wanted = signs::FIRST | signs::UNSEEN | signs::ASIDE | signs::SOURCE;
+    assert_eq!((Index::new(rows.clone()).signs(), Index::new(rows).files()), (vec![wanted], &[u32::MAX][..]));
+}
+
+#[test]
+fn what_may_start_or_end_a_task_or_name_a_source_is_marked() {
+    let lines = [
+        (r#"{"toolUseResult":{"backgroundTaskId":"x"}}"#, signs::TASK),
+        (r#"{"toolUseResult":{"stdout":{"agentId":"x"}}}"#, 0),
+        (r#"{"message":{"content":[{"type":"tool_use","name":"KillShell"}]}}"#, signs::TASK),
+        (r#"{"sessionId":"s","session_id":"s"}"#, 0),
+        (r#"{"sessionId":"s","session_id":"t"}"#, signs::SOURCE),
+        (r#"{"forkedFrom":{},"isMeta":false,"teamName":null}"#, signs::SOURCE),
+        (r#"{"isMeta":true,"type":"user"}"#, signs::ASIDE | signs::USER),
+    ];
+    for (line, wanted) in lines {
+        assert_eq!(signs_of(line).0, wanted, "{line}");
     }
 }

@@ -217,3 +217,14 @@ def test_without_site_they_are_no_registered_sequence_but_work_all_the_same(impl
     code += f"print(list(impl.read_tree({str(path)!r}).entries)[0].uuid)"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "a"
+
+
+def test_what_a_look_shows_is_the_same_as_one_asked_for_after_another(impl, tmp_path):
+    rows = [("a", None, "user"), ("b", "a", "assistant"), ("a", "b", "user"), (None, "b", "x"), ("c", "lost")]
+    entries = entries_of(impl, tmp_path, *rows)
+    sign = _entries.Sign
+    parents = [entries.parent(place) for place in range(len(entries))]
+    assert [None if parent < 0 else parent for parent in entries.parents()] == parents == [None, 0, 1, 1, None]
+    spoken = sign.FIRST | sign.USER | sign.ASSISTANT
+    assert [each & spoken for each in entries.signs()] == [3, 5, 2, 0, 1]
+    assert len(entries.files()) == len(entries)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
         def children(self, place: int) -> list[int]: ...
         def is_first(self, place: int) -> bool: ...
         def of_type(self, kind: str, start: int, stop: int) -> list[int]: ...
+        def parents(self) -> bytes: ...
+        def signs(self) -> bytes: ...
+        def files(self) -> bytes: ...
 
     _Base = Sequence[Entry]
 else:
@@ -32,6 +35,26 @@ else:
 _make = tuple.__new__
 _BATCH = 1024
 """As many are made at a time where all are gone through."""
+
+
+class Sign:
+    """What a look at a record shows: bits of its byte in `Entries.signs`."""
+
+    FIRST = 1
+    """It is the first one with its uuid."""
+    USER = 2
+    ASSISTANT = 4
+    """Its type."""
+    UNSEEN = 8
+    """It was not looked into: of its message and its result nothing is known."""
+    QUIET = 16
+    """Its message surely holds no word of the user's: it only brings results of tools, or is what a compaction left."""
+    TASK = 32
+    """It may tell that something was started that goes on by itself, or end that."""
+    ASIDE = 64
+    """It may be no word of the conversation itself: a subagent's, another member's of a team, or the client's own."""
+    SOURCE = 128
+    """It may name another conversation that it comes from."""
 
 
 class Entries(_Base):
@@ -68,6 +91,22 @@ class Entries(_Base):
     def is_first(self, place: int) -> bool:
         """Whether the record has a `uuid` that none before it has."""
         return self._index.is_first(self._checked(place))
+
+    def parents(self) -> "memoryview[int]":
+        """For each record what `parent` gives, and -1 for None: for who follows many of them."""
+        return memoryview(self._index.parents()).cast("i")
+
+    def signs(self) -> bytes:
+        """For each record a byte of `Sign`.  The pure twin looks at nothing: its records are UNSEEN and may be what
+        they like.
+        """
+        return self._index.signs()
+
+    def files(self) -> "memoryview[int]":
+        """For each record a number for the file that its calls of tools name: 0 where they surely name none, -1 where
+        only reading tells, and else another number for each path.
+        """
+        return memoryview(self._index.files()).cast("i")
 
     def types(self) -> "list[str | None]":
         """The type of each record, in file order: for who asks for many of them, as no entry is made for that."""
@@ -187,6 +226,26 @@ class Listed:
         entries = self._entries
         found = (at for at in range(start, stop) if entries[at].type == kind)
         return [at for at in found if entries[at].uuid is None or self.is_first(at)]
+
+    def parents(self) -> bytes:
+        from array import array
+
+        self._link()
+        first = self._first
+        named = (each.parent for each in self._entries)
+        return array("i", [-1 if name is None else first.get(name, -1) for name in named]).tobytes()
+
+    def signs(self) -> bytes:
+        self._link()
+        kinds = {"user": Sign.USER, "assistant": Sign.ASSISTANT}
+        rest = Sign.UNSEEN | Sign.ASIDE | Sign.SOURCE
+        return bytes(
+            kinds.get(entry.type or "", 0) | rest | (Sign.FIRST if self._first.get(entry.uuid or "") == place else 0)
+            for place, entry in enumerate(self._entries)
+        )
+
+    def files(self) -> bytes:
+        return b"\xff" * 4 * len(self._entries)
 
     def _link(self) -> "dict[int, list[int]]":
         if self._children is None:
