@@ -128,7 +128,7 @@ def view(path):
 
 
 def survey(path):
-    transcript.survey(layout.place_of(path))
+    transcript.boundaries(layout.place_of(path))
 
 
 @pytest.mark.parametrize(

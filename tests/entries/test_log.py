@@ -45,8 +45,8 @@ def test_f50_what_the_file_has_become_since_it_was_indexed_is_not_read(tmp_path,
             os.mkfifo(path)
         return found
 
-    index_of = log_module._tree
-    monkeypatch.setattr(log_module, "_tree", indexed)
+    index_of = log_module._known
+    monkeypatch.setattr(log_module, "_known", indexed)
     with pytest.raises(OSError, match=r"symbolic links|regular file"):
         Log(path)
 

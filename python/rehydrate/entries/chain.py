@@ -6,6 +6,7 @@ compaction that stands in between: then it was undone.
 """
 
 from bisect import bisect, bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -49,16 +50,19 @@ def walk(
 
     `boundaries`: those of the scope, ascending.  `parents`: what stands in the place of an entry's own parent.
     """
-    way = _Way(scope, boundaries, parents)
-    for at in way.back(tip):
+    way = _Way(scope, boundaries, parents, seen=bytearray(len(scope.log)))
+    at: int | None = tip
+    while at is not None:
+        at = way.follow(at)
         if way.is_compaction(at) and not past(at):
             break
+        at = way.before(at)
     return way.chain()
 
 
 def last_said(scope: Scope, tip: int, *, boundaries: list[int]) -> int | None:
     """The last entry of the user or the assistant on the way back from `tip` that is no command to the client."""
-    for at in _Way(scope, boundaries, {}).back(tip):
+    for at in _Way(scope, boundaries, {}, seen=defaultdict(int)).back(tip):
         if scope.log.types[at] in SPOKEN and not messages.is_command(scope.log.record(at)):
             return at
     return None
@@ -67,11 +71,19 @@ def last_said(scope: Scope, tip: int, *, boundaries: list[int]) -> int | None:
 class _Way:
     """One walk."""
 
-    def __init__(self, scope: Scope, boundaries: list[int], parents: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        boundaries: list[int],
+        parents: Mapping[int, int],
+        *,
+        seen: bytearray | defaultdict[int, int],
+    ) -> None:
+        """`seen`: what gives 0 for every record: for a long way a byte for each, for a short one what grows with it."""
         self._scope = scope
         self._parents = parents
         self._taken: list[int] = []
-        self._seen: set[int] = set()
+        self._seen = seen
         self._gaps: list[Gap] = []
         self._marks = boundaries
         self._is_silent = False  # nobody has spoken before where the walk is: then it is not asked again
@@ -90,12 +102,27 @@ class _Way:
         """From `tip` on, newest first."""
         at: int | None = tip
         while at is not None:
-            self._seen.add(at)
+            self._seen[at] = 1
             self._taken.append(at)
             yield at
-            at = self._before(at)
+            at = self.before(at)
 
-    def _before(self, index: int) -> int | None:
+    def follow(self, index: int) -> int:
+        """Takes the entry, and those before it as long as each simply follows the one that it names; the last taken."""
+        place = bisect(self._marks, index) - 1
+        mark = self._marks[place] if place >= 0 else -1
+        first, named = max(mark, 0), self._scope.log.parents
+        taken, seen = self._taken, self._seen  # what a long way is made of
+        at = index
+        while True:
+            seen[at] = 1
+            taken.append(at)
+            parent = named[at]
+            if at == mark or not first <= parent < at or seen[parent] or at in self._parents:
+                return at
+            at = parent
+
+    def before(self, index: int) -> int | None:
         """The entry that comes before this one in the conversation."""
         if index in self._parents:
             return self._unseen(index, self._parents[index])
@@ -109,7 +136,7 @@ class _Way:
         if boundary is None or parent in self._parents:
             return self._unseen(index, parent)
         kept = preserved(self._scope, boundary)
-        if parent in kept.entries and kept.anchor not in self._seen:
+        if parent in kept.entries and kept.anchor is not None and not self._seen[kept.anchor]:
             self._resumed[boundary] = parent
             return kept.anchor
         if self._is_turn(index):
@@ -117,23 +144,23 @@ class _Way:
         return self._stitched(index, "bypass")
 
     def _unseen(self, index: int, parent: int) -> int | None:
-        return self._stitched(index, "circle") if parent in self._seen else parent
+        return self._stitched(index, "circle") if self._seen[parent] else parent
 
     def _before_boundary(self, index: int) -> int | None:
         """What was last said before a compaction; its own parent is never followed."""
         named = self._resumed.get(index)
         if named is None:
             named = self._scope.at(self._scope.log.record(index).get("logicalParentUuid"))
-        if named is not None and named not in self._seen and not self._scope.is_aside(named):
+        if named is not None and not self._seen[named] and not self._scope.is_aside(named):
             return named
         end = None if self._is_silent else leaf(self._scope.before(index))
         self._is_silent = end is None or not self._scope.spoken(end)
-        return end if end is not None and end not in self._seen else self._previous(index)
+        return end if end is not None and not self._seen[end] else self._previous(index)
 
     def _crossed(self, index: int, parent: int) -> int | None:
         """The newest compaction that lies between the two in the file and was not passed."""
         between = self._marks[bisect(self._marks, parent) : bisect_left(self._marks, index)]
-        return next((boundary for boundary in reversed(between) if boundary not in self._seen), None)
+        return next((boundary for boundary in reversed(between) if not self._seen[boundary]), None)
 
     def _is_turn(self, index: int) -> bool:
         """Whether the user turned to another branch here: only a word of the user's does that."""
@@ -150,7 +177,7 @@ class _Way:
         """The entry of the conversation that stands before this one in the file and was not passed yet."""
         at = index - 1
         unfit = []
-        while at >= 0 and (at in self._skip or at in self._seen or not self._is_ours(at)):
+        while at >= 0 and (at in self._skip or self._seen[at] or not self._is_ours(at)):
             unfit.append(at)
             at = self._skip.get(at, at - 1)
         for each in unfit:

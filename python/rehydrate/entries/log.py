@@ -5,6 +5,7 @@ kept.  What can no longer be read (the file was cut short, or is nested beyond m
 """
 
 import os
+import re
 import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,19 +14,34 @@ from typing import Any
 from rehydrate import scan
 from rehydrate.paths import open_file
 from rehydrate.scan import Entries, Entry
+from rehydrate.scan._entries import Sign
 
-KEPT_RECORDS = 4_096
-KEPT_BYTES = 16_000_000
+KEPT_RECORDS = 512
+KEPT_BYTES = 2_000_000
 """How much of what was decoded is kept, counted in the file's bytes."""
 
 KEPT_TREES = 2
 _STRETCH = 32_768
 """Records that are looked through at a time for those of one type."""
 
+_ESCAPED = re.compile(rb"\\u00[2-7]")
+
 Record = dict[str, Any]
 
 
-_trees: OrderedDict[tuple[object, ...], scan.Tree] = OrderedDict()
+class Known:
+    """What is known of one state of a file, however often it is opened."""
+
+    def __init__(self, tree: scan.Tree) -> None:
+        self.tree = tree
+        self.types = tree.entries.types()
+        self.signs = tree.entries.signs()
+        self.parents = tree.entries.parents()
+        self.compactions: list[int] | None = None
+        """The entries that say of themselves that they are compactions; None until somebody has asked."""
+
+
+_trees: OrderedDict[tuple[object, ...], Known] = OrderedDict()
 """The indexes read last, by what tells that a file is still the same: one is looked at several times in a row."""
 
 
@@ -39,10 +55,15 @@ class Log:
     def __init__(self, path: str) -> None:
         """Reads the index.  Raises OSError when the file cannot be read."""
         self.path = path
-        tree = _tree(path)
+        self.known = _known(path)
+        tree = self.known.tree
         self.entries: Entries = tree.entries
-        self.types: Sequence[str | None] = tree.entries.types()
+        self.types: Sequence[str | None] = self.known.types
         """The type of each record."""
+        self.signs: bytes = self.known.signs
+        """What a look at each record shows: a byte of `Sign`."""
+        self.parents: memoryview[int] = self.known.parents
+        """For each record what `parent` gives; -1 for None."""
         self.damaged: int = tree.damaged
         """Lines that are no record."""
         self.size: int = tree.size
@@ -70,7 +91,8 @@ class Log:
 
     def parent(self, index: int) -> int | None:
         """The entry that this one follows; None where it names none, or one that was never written."""
-        return self.entries.parent(index)
+        parent = self.parents[index]
+        return parent if parent >= 0 else None
 
     def children(self, index: int) -> Sequence[int]:
         """The entries that follow this one, in file order."""
@@ -78,7 +100,7 @@ class Log:
 
     def is_entry(self, index: int) -> bool:
         """Whether it takes part in the tree: it has a uuid and is no replay."""
-        return self.entries.is_first(index)
+        return self.signs[index] & Sign.FIRST != 0
 
     def raw(self, index: int) -> bytes:
         """The record as it stands in the file; fewer bytes when the file was cut short since."""
@@ -113,15 +135,15 @@ class Log:
     def holds(self, index: int, *, word: bytes) -> bool:
         """Whether the record's text can hold a word of plain ASCII: False is certain, True is to be looked at."""
         raw = self.raw(index)
-        return word in raw or b"\\u00" in raw
+        return word in raw or may_be_escaped(raw)
 
 
-def _tree(path: str) -> scan.Tree:
+def _known(path: str) -> Known:
     key = _identity(path)
     known = _trees.get(key) if key is not None else None
     if known is None:
-        known = scan.read_tree(path)
-        if key is not None and known.size == key[2]:
+        known = Known(scan.read_tree(path))
+        if key is not None and known.tree.size == key[2]:
             _trees[key] = known
             while len(_trees) > KEPT_TREES:
                 _trees.popitem(last=False)
@@ -149,6 +171,13 @@ def _decoded(raw: bytes, offset: int) -> Record:
     except ValueError:  # nested too deep, or rewritten meanwhile
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def may_be_escaped(raw: bytes) -> bool:
+    """Whether a letter or a sign of ASCII may be written as an escape, so that words are not found; those that steer a
+    terminal do not count.
+    """
+    return b"\\u00" in raw and _ESCAPED.search(raw) is not None
 
 
 def member(record: Mapping[str, Any], name: str) -> Record:

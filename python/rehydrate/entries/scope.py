@@ -1,39 +1,41 @@
 """What of a log is looked at: all of it or its beginning, the conversation itself or a subagent's."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
+
+from rehydrate.scan._entries import Sign
 
 from . import messages
 from .log import Log, Record, member
 
 SPOKEN = frozenset({"user", "assistant"})
 BOUNDARY = "compact_boundary"
+_IS_TURN = bytes(sign & Sign.FIRST != 0 and sign & (Sign.USER | Sign.ASSISTANT) != 0 for sign in range(256))
 
 
 class Scope:
     """A log up to one of its records: what was written behind `end` does not exist in it."""
 
-    def __init__(
-        self, log: Log, *, end: int | None = None, agent: bool = False, turns: Sequence[int] | None = None
-    ) -> None:
-        """`agent`: the file is a subagent's own, so its sidechain is the conversation.  `turns`: known already."""
+    def __init__(self, log: Log, *, end: int | None = None, agent: bool = False, turns: bytes | None = None) -> None:
+        """`agent`: the file is a subagent's own, so its sidechain is the conversation.  `turns`: a byte for each record
+        of the log, 1 where it is an entry of the user or the assistant; known already.
+        """
         self.log = log
         self.end = len(log) if end is None else end
         self.agent = agent
-        self._turns = turns
+        self._turns = log.signs.translate(_IS_TURN) if turns is None else turns
 
     def before(self, end: int) -> "Scope":
         """The same log as it was before that record was written."""
-        if self._turns is None:
-            self._turns = _turns(self.log)
         return Scope(self.log, end=min(end, self.end), agent=self.agent, turns=self._turns)
 
     def turns_back(self) -> Iterator[int]:
         """The entries of the user and the assistant, in whatever line of descent, the last one first."""
-        if self._turns is None:
-            self._turns = _turns(self.log)
-        return (self._turns[place] for place in range(bisect_left(self._turns, self.end) - 1, -1, -1))
+        at = self._turns.rfind(1, 0, self.end)
+        while at >= 0:
+            yield at
+            at = self._turns.rfind(1, 0, at)
 
     def at(self, uuid: object) -> int | None:
         """As `Log.at`."""
@@ -53,6 +55,8 @@ class Scope:
 
     def is_aside(self, index: int) -> bool:
         """Whether the entry is none of the conversation itself: a subagent's, or another member's of a team."""
+        if not self.log.signs[index] & Sign.ASIDE:
+            return False
         record = self.log.record(index)
         if not self.agent and messages.is_sidechain(record):
             return True
@@ -70,11 +74,10 @@ class Scope:
 
     def spoken(self, index: int) -> bool:
         """Whether somebody speaks in the entry: the user, the assistant, or a tool."""
-        return self.log.types[index] in SPOKEN and not messages.is_meta(self.log.record(index))
-
-
-def _turns(log: Log) -> list[int]:
-    return [i for i, kind in enumerate(log.types) if kind in SPOKEN and log.is_entry(i)]
+        sign = self.log.signs[index]
+        if not sign & (Sign.USER | Sign.ASSISTANT):
+            return False
+        return not sign & Sign.ASIDE or not messages.is_meta(self.log.record(index))
 
 
 def boundary_of(record: Record) -> Record | None:
@@ -85,11 +88,13 @@ def boundary_of(record: Record) -> Record | None:
 def boundaries(scope: Scope) -> list[int]:
     """Every compaction in the file, those on branches that were left included, in file order."""
     log = scope.log
-    return [
-        index
-        for index in log.of_type("system", end=scope.end)
-        if log.is_entry(index)
-        and log.holds(index, word=BOUNDARY.encode())
-        and boundary_of(log.record(index)) is not None
-        and not scope.is_aside(index)
-    ]
+    if log.known.compactions is None:  # asked for again and again
+        log.known.compactions = [
+            index
+            for index in log.of_type("system")
+            if log.is_entry(index)
+            and log.holds(index, word=BOUNDARY.encode())
+            and boundary_of(log.record(index)) is not None
+        ]
+    found = log.known.compactions
+    return [index for index in found[: bisect_left(found, scope.end)] if not scope.is_aside(index)]

@@ -5,13 +5,17 @@ the line of descent, the others (and some of the blocks) are side branches.  Her
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rehydrate.scan._entries import Sign
+
 from . import messages
-from .log import text_member
+from .log import may_be_escaped, text_member
 from .scope import Scope
 
+_IS_FIRST = bytes(sign & Sign.FIRST for sign in range(256))
 _ID = re.compile(rb'"tool_use_id"\s*:\s*"([^"\\]*)"')
 
 
@@ -25,6 +29,33 @@ class _Answer:
     calls: set[str] = field(default_factory=set)
 
 
+class _Order:
+    """The places of a chain's entries, in little memory."""
+
+    def __init__(self, scope: Scope, chain: Sequence[int]) -> None:
+        self._places = array("i", [-1]) * len(scope.log)
+        for place, index in enumerate(chain):
+            self._places[index] = place
+        self._scope = scope
+
+    def __contains__(self, index: int) -> bool:
+        return self._places[index] >= 0
+
+    def __getitem__(self, index: int) -> int:
+        return self._places[index]
+
+    def outside(self) -> Iterator[int]:
+        """The entries of the scope that are not in the chain, in file order."""
+        rest = bytearray(self._scope.log.signs.translate(_IS_FIRST))
+        for index, place in enumerate(self._places):
+            if place >= 0:
+                rest[index] = 0
+        at = rest.find(1, 0, self._scope.end)
+        while at >= 0:
+            yield at
+            at = rest.find(1, at + 1, self._scope.end)
+
+
 def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> list[int]:
     """The chain with the blocks and results that belong to its answers, in file order within each answer.
 
@@ -32,8 +63,9 @@ def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> lis
     are decoded.
     """
     log = scope.log
-    order = {index: place for place, index in enumerate(chain)}
-    near = [chain[place] for place in _near(scope, chain, order)]
+    order = _Order(scope, chain)
+    outside = array("i", order.outside())
+    near = [chain[place] for place in _near(scope, chain, order, outside)]
     if not near:
         return list(chain)
     answers: dict[str, _Answer] = {}
@@ -53,30 +85,30 @@ def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> lis
         for index in _beside(scope, answer, name, order):
             if index > after and index not in brought:
                 brought[index] = answer
-    _search(scope, answers.values(), order, answered, brought, after=after)
+    _search(scope, answers.values(), outside, answered, brought, after=after)
     return _merged(scope, chain, near, order, answers.values(), answered, brought)
 
 
-def _near(scope: Scope, chain: Sequence[int], order: dict[int, int]) -> list[int]:
+def _near(scope: Scope, chain: Sequence[int], order: _Order, outside: Sequence[int]) -> list[int]:
     """The places in the chain of answers that something may belong to, ascending."""
     log = scope.log
-    if _strays(scope, order):
+    if _strays(scope, order, outside):
         return list(range(len(chain)))
     found: set[int] = set()
-    if not any(log.types[index] == "assistant" for index in chain):
+    if not outside or not any(log.types[index] == "assistant" for index in chain):
         return []  # to look for one around every place would take for ever
-    for place, index in enumerate(chain):
-        if place in found or all(child in order or child >= scope.end for child in log.children(index)):
-            continue
-        found.update(_answers_at(scope, chain, place))
+    above = {log.parents[index] for index in outside}
+    for place in sorted(order[parent] for parent in above if parent >= 0 and parent in order):
+        if place not in found:
+            found.update(_answers_at(scope, chain, place))
     return sorted(found)
 
 
-def _strays(scope: Scope, order: dict[int, int]) -> bool:
+def _strays(scope: Scope, order: _Order, outside: Sequence[int]) -> bool:
     """Whether a result beside the chain follows no answer, so that only its call can tell where it belongs."""
     log = scope.log
-    for index in log.of_type("user", end=scope.end):
-        if index in order or not log.is_entry(index):
+    for index in outside:
+        if log.types[index] != "user":
             continue
         parent = scope.parent(index)
         if parent is not None and (log.types[parent] == "assistant" or parent in order):
@@ -113,7 +145,7 @@ def _answer_at(scope: Scope, chain: Sequence[int], place: int) -> range:
     return range(start, end)
 
 
-def _beside(scope: Scope, answer: _Answer, name: str, order: dict[int, int]) -> list[int]:
+def _beside(scope: Scope, answer: _Answer, name: str, order: _Order) -> list[int]:
     """What stands beside the chain and comes from the answer with nothing else in between."""
     log = scope.log
     found: list[int] = []
@@ -164,7 +196,7 @@ def _belongs(scope: Scope, index: int, answer: _Answer, uuids: set[str | None]) 
 def _search(
     scope: Scope,
     answers: Iterable[_Answer],
-    order: dict[int, int],
+    outside: Sequence[int],
     answered: set[str],
     brought: dict[int, _Answer],
     *,
@@ -179,8 +211,8 @@ def _search(
     if not wanted:
         return
     first = min(answer.first for answer in wanted.values())
-    for index in range(max(first, after) + 1, scope.end):
-        if log.types[index] != "user" or index in order or index in brought or not log.is_entry(index):
+    for index in outside:
+        if index <= max(first, after) or log.types[index] != "user" or index in brought:
             continue
         raw = log.raw(index)
         if not _escaped(raw) and wanted.keys().isdisjoint(i.decode("utf-8", "replace") for i in _ID.findall(raw)):
@@ -196,14 +228,14 @@ def _search(
 
 def _escaped(raw: bytes) -> bool:
     """Whether the names of members or the ids may be written with escapes."""
-    return b"\\u00" in raw and _ID.search(raw) is None
+    return may_be_escaped(raw) and _ID.search(raw) is None
 
 
 def _merged(
     scope: Scope,
     chain: Sequence[int],
     near: Sequence[int],
-    order: dict[int, int],
+    order: _Order,
     answers: Iterable[_Answer],
     answered: set[str],
     brought: dict[int, _Answer],
@@ -234,7 +266,9 @@ def _merged(
         starts[id(answer)] = place  # nor can one that stands further on come before that
         before.setdefault(place, []).append(index)
     merged: list[int] = []
-    for place in range(len(chain) + 1):
-        merged += before.get(place, ())
-        merged += chain[place : place + 1]
-    return merged
+    at = 0
+    for place in sorted(before):
+        merged += chain[at:place]
+        merged += before[place]
+        at = place
+    return [*merged, *chain[at:]]

@@ -230,6 +230,8 @@ def _removed(scope: Scope, entries: list[int]) -> list[int]:
 
 
 def _without(entries: list[int] | tuple[int, ...], dropped: dict[int, str], left_out: dict[int, str]) -> list[int]:
+    if not dropped:
+        return list(entries)
     kept = []
     for index in entries:
         if index in dropped:
