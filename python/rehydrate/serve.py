@@ -29,14 +29,20 @@ class Served:
 
     boundary: Boundary | None
     """The one that it is for; None for what a compaction now would bring back."""
-    boundaries: tuple[Boundary, ...]
-    """Every boundary of the transcript in file order, those that do not count included."""
+    survey: Any
+    """What the client found out about the transcript."""
     lineage: Lineage
     conversation: Conversation
     """Its `boundary`: this one, or where the client can tell the compaction that would be next."""
     rehydration: Rehydration
     parts: list[str]
     """Its text as it is sent: none of them over `settings.part_bytes`, or for a host that takes values, these."""
+
+    @property
+    def boundaries(self) -> tuple[Boundary, ...]:
+        """Every boundary of the transcript in file order, those that do not count included."""
+        found: tuple[Boundary, ...] = self.survey.boundaries
+        return found
 
 
 def serve(
@@ -60,8 +66,9 @@ def serve(
     """
     layout, transcript = module(client, "layout"), module(client, "transcript")
     survey = survey or transcript.survey(place)
-    boundaries: tuple[Boundary, ...] = survey.boundaries
-    boundary = transcript.newest(boundaries) if at is None else _chosen(boundaries, at)
+    boundary = None  # those that there are need not be judged then
+    if at != END:
+        boundary = transcript.newest(survey.boundaries) if at is None else _chosen(survey.boundaries, at)
     lineage = module(client, "lineage").trace(place, workspaces=workspaces, cached=cached, last_step=survey.last_step)
     named = layout.workspaces_of(place, [each.session for each in lineage.segments])
     known = tuple(dict.fromkeys((*workspaces, *named)))
@@ -71,9 +78,8 @@ def serve(
     conversation = transcript.read(place, lineage.segments, boundary=end, workspaces=known)
     if not lineage.complete:
         conversation = replace(conversation, notes=(*conversation.notes, MISSING))
-    if end is not None:
-        judged = boundaries if pending is None else (*boundaries, pending)
-        pressure = transcript.pressure(judged, boundary=end)
+    if boundary is not None:
+        pressure = transcript.pressure(survey.boundaries, boundary=boundary)
         settings = (settings, settings.halved(), settings.requests_only())[pressure]
     access = Access(
         known,
@@ -84,7 +90,7 @@ def serve(
     folder = kept_in or module(client, "contract").private_folder(place)
     file = folder and os.path.join(folder, text_name(rehydration.checkpoint, rehydration.id))
     parts = write_parts(client, place, conversation, rehydration, settings=settings, file=file)
-    return Served(boundary, boundaries, lineage, conversation, rehydration, parts)
+    return Served(boundary, survey, lineage, conversation, rehydration, parts)
 
 
 def write_parts(
@@ -102,9 +108,7 @@ def write_parts(
     )
 
 
-def _chosen(boundaries: tuple[Boundary, ...], at: int | str) -> Boundary | None:
-    if at == END:
-        return None
+def _chosen(boundaries: tuple[Boundary, ...], at: int | str) -> Boundary:
     for boundary in reversed(boundaries):
         if boundary.checkpoint == at:
             return boundary

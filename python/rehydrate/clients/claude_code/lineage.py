@@ -34,12 +34,16 @@ class _Node:
 
     place: layout.Place
     log: Log
-    entries: tuple[str, ...]
-    """The uuids of its line of descent, those that were copied into it included, oldest first."""
+    entries: tuple[int, ...]
+    """Its line of descent, those that were copied into it included, oldest first."""
     before: str | None
     """The entry that its first one follows, which is not in this transcript; None when there is no such."""
     is_whole: bool
     """False when it begins with what a compaction left, so that something must have come before."""
+
+    def uuid(self, at: int) -> str:
+        """Of the entry that stands there in its line of descent."""
+        return self.log.entries[self.entries[at]].uuid or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ class _Walk:
             self.why.append(fork.why)
             if fork.source is None:
                 copied = node.entries[: fork.at + 1]
-                segments.insert(0, Segment(fork.session, node.place.path, copied[0], copied[-1]))
+                segments.insert(0, _segment(node, copied, session=fork.session))
                 break
             node = fork.source
         if not node.is_whole:
@@ -126,8 +130,7 @@ class _Walk:
         is_left = boundary_of(first) is not None or messages.is_summary(first)
         named = first.get("logicalParentUuid") or log.entries[descent[0]].parent
         before = named if isinstance(named, str) and log.at(named) is None else None
-        uuids = tuple(uuid for index in descent if (uuid := log.entries[index].uuid) is not None)
-        return _Node(place, log, uuids, before, not is_left)
+        return _Node(place, log, descent, before, not is_left)
 
     def _fork(self, node: _Node) -> _Fork | None:
         """Where the conversation was forked from; None when it is nobody's fork, or that cannot be told."""
@@ -143,20 +146,20 @@ class _Walk:
         if found is None:
             found = self._hinted(node, continued(node.place))
         if found is None and said.is_fork and node.entries:
-            found = self._hinted(node, with_entry(node.place, node.entries[0]))
+            found = self._hinted(node, with_entry(node.place, node.uuid(0)))
         return found
 
     def _proven(self, node: _Node, session: str, said: Origins) -> _Fork | None:
         """By what the copied entries say of themselves."""
         if session in self._visited:
             return None
-        copied = [at for at, uuid in enumerate(node.entries) if said.copied.get(uuid, ("",))[0] == session]
+        copied = [at for at in range(len(node.entries)) if said.copied.get(node.uuid(at), ("",))[0] == session]
         if not copied:
             return None
         child = node.place.session
         log = self._open(node, session)
         for at in reversed(copied) if log is not None else ():
-            uuid = said.copied[node.entries[at]][1]
+            uuid = said.copied[node.uuid(at)][1]
             if log is not None and log[1].at(uuid) is not None:
                 source = self._descent(*log, uuid)
                 return _Fork(session, at, source, f"{child} was forked from {session}: its entries say so.")
@@ -178,7 +181,7 @@ class _Walk:
         if best is None:
             return None
         at, session, place, log = best
-        end = node.entries[at] if at >= 0 else node.before
+        end = node.uuid(at) if at >= 0 else node.before
         why = f"{node.place.session} was forked from {session}: {hints[session]}, and they share entries."
         return _Fork(session, at, self._descent(place, log, end), why)
 
@@ -198,11 +201,12 @@ class _Walk:
 def _shared(node: _Node, log: Log) -> int | None:
     """The last entry of a line of descent that a transcript holds, too; -1: the one before its first; None: none."""
     for at in range(len(node.entries) - 1, -1, -1):
-        if log.at(node.entries[at]) is not None:
+        if log.at(node.uuid(at)) is not None:
             return at
     return -1 if log.at(node.before) is not None else None
 
 
-def _segment(node: _Node, entries: tuple[str, ...]) -> Segment:
-    first, last = (entries[0], entries[-1]) if entries else (None, None)
-    return Segment(node.place.session, node.place.path, first, last)
+def _segment(node: _Node, entries: tuple[int, ...], *, session: str | None = None) -> Segment:
+    """Some entries of a conversation as a segment.  `session`: whose they are, where they only stand in for it."""
+    first, last = (node.log.entries[at].uuid for at in (entries[0], entries[-1])) if entries else (None, None)
+    return Segment(session or node.place.session, node.place.path, first, last)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from rehydrate import scan
+from rehydrate.entries.log import Log
+from rehydrate.scan._entries import Sign
 
 from . import layout
 
@@ -18,7 +20,8 @@ LISTED = 2_000
 WINDOW_BYTES = 64 * 1024
 """How much of a sibling's start or end is looked at."""
 
-_KEYS = ("uuid", "type", "sessionId", "session_id", "requestSessionId", "forkedFrom")
+_MAY_NAME = bytes(sign & Sign.SOURCE for sign in range(256))
+_KEYS = ("uuid", "sessionId", "session_id", "requestSessionId", "forkedFrom")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,15 @@ class Origins:
 
 
 def origins(place: layout.Place) -> Origins:
-    """Reads the whole transcript, of each record only the members that can name a source.  OSError when it cannot be
-    read.
+    """Reads the whole transcript, of each record only the members that can name a source; not a second time where no
+    record has any.  OSError when it cannot be read.
     """
     found = Origins()
-    is_fork = False
-    for uuid, kind, session, other, request, source, *_ in scan.iter_records(place.path, _KEYS):
+    with Log(place.path) as log:
+        is_fork = "history-suppression" in log.types
+        if not is_fork and not any(log.signs.translate(_MAY_NAME)):
+            return found
+    for uuid, session, other, request, source, *_ in scan.iter_records(place.path, _KEYS):
         if isinstance(source, dict):
             from_session, from_uuid = source.get("sessionId"), source.get("messageUuid")
             if isinstance(uuid, str) and isinstance(from_uuid, str) and _is_other(from_session, place):
@@ -48,7 +54,6 @@ def origins(place: layout.Place) -> Origins:
             found.hints.setdefault(request, "answers in it were given there")
         if other is not None and other != session and _is_other(other, place):
             found.hints.setdefault(other, "records in it name it")
-        is_fork = is_fork or kind == "history-suppression"
     return Origins(found.copied, found.hints, is_fork or bool(found.copied))
 
 

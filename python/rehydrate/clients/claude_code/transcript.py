@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rehydrate.conversation import Boundary, Conversation, Segment
 from rehydrate.entries.chain import Gap, last_said, walk
@@ -27,18 +28,31 @@ FORMS = {"auto": 1, "manual": 2}
 """Of a boundary, by what set it off; 3 for anything else."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Survey:
-    """One pass over a transcript."""
+    """What a transcript says of its compactions."""
 
-    boundaries: tuple[Boundary, ...]
-    """Every compaction in file order, judged."""
+    place: layout.Place
     last_step: str | None
     """The entry that the conversation ends with; None when it has none."""
 
+    @cached_property
+    def boundaries(self) -> tuple[Boundary, ...]:
+        """Every compaction in file order, judged: when it is first asked for, as what a compaction now would bring back
+        needs none of them.  OSError when the transcript cannot be read any more.
+        """
+        return boundaries(self.place)
+
 
 def survey(place: layout.Place) -> Survey:
-    """Reads a transcript for its boundaries.  Errors of the file system surface as OSError."""
+    """Reads a transcript.  Errors of the file system surface as OSError."""
+    with Log(place.path) as log:
+        tip = leaf(Scope(log, agent=place.agent))
+        return Survey(place, None if tip is None else log.entries[tip].uuid)
+
+
+def boundaries(place: layout.Place) -> tuple[Boundary, ...]:
+    """Every compaction in file order, judged.  OSError when the transcript cannot be read."""
     with Log(place.path) as log:
         scope = Scope(log, agent=place.agent)
         marks = marks_in(scope)
@@ -48,12 +62,7 @@ def survey(place: layout.Place) -> Survey:
             passed = frozenset(walk(scope, tip, boundaries=marks, parents={}, past=lambda _: True).entries)
         last = next((i for i in scope.turns_back() if not scope.is_aside(i) and scope.spoken(i)), -1)
         judged = [_judge(place, scope, marks, at, index in passed or index > last) for at, index in enumerate(marks)]
-        return Survey(tuple(judged), None if tip is None else log.entries[tip].uuid)
-
-
-def boundaries(place: layout.Place) -> tuple[Boundary, ...]:
-    """The boundaries alone."""
-    return survey(place).boundaries
+        return tuple(judged)
 
 
 def pending(place: layout.Place) -> Boundary:
