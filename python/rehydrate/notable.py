@@ -24,6 +24,8 @@ SENTENCE_CHARS = 320
 """Of a sentence so many characters are shown."""
 _END_CHARS = 10_000
 """Of each end of a text; what lies between is not looked at."""
+LOOKED_CHARS = 2 * _END_CHARS
+"""Of a text at most so much is looked at."""
 _COMMON = 3
 """A line whose shape comes up more often is one of a series."""
 
@@ -168,7 +170,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 def _spans_at_ends(text: str) -> list[tuple[int, int]]:
     """As `spans`; of a text that is beyond measure, those of its start and its end."""
-    if len(text) <= 2 * _END_CHARS:
+    if len(text) <= LOOKED_CHARS:
         return spans(text)
     end = len(text) - _END_CHARS
     return [
@@ -180,7 +182,7 @@ def _spans_at_ends(text: str) -> list[tuple[int, int]]:
 def _ends(text: str) -> str:
     """The text; of a long one its ends, without the lines that this would cut: half of one may hide a secret's half."""
     text = mask_key_blocks(text)
-    if len(text) <= 2 * _END_CHARS:
+    if len(text) <= LOOKED_CHARS:
         return text
     start, end = text[:_END_CHARS].rpartition("\n"), text[-_END_CHARS:].partition("\n")
     return (start[0] or start[2]) + "\n" + end[2]
@@ -215,7 +217,8 @@ def _shape(line: str) -> str:
 
 def _count(text: str, words: frozenset[str], signs: tuple[str, ...] = ()) -> int:
     """How many of the words a text has, each as often as it comes up; of scripts without spaces, how many signs."""
-    found = sum(token in words for token in _TOKEN.findall(text.lower()))
+    tokens = _TOKEN.findall(text.lower())
+    found = 0 if words.isdisjoint(tokens) else sum(token in words for token in tokens)
     return found + (0 if text.isascii() else sum(sign in text for sign in signs))
 
 

@@ -5,7 +5,7 @@ from rehydrate.conversation import Agent
 from rehydrate.entries.log import Log
 from rehydrate.entries.scope import Scope
 from rehydrate.entries.view import full_view
-from tests.entries.making import assistant, call, chat, result, text, user
+from tests.entries.making import assistant, attachment, boundary, call, chat, result, summary, text, user
 from tests.helpers import write_lines
 
 
@@ -80,3 +80,73 @@ def test_a_text_that_was_let_go_of_keeps_its_calls(keep, monkeypatch):
     old = assistant("b", "a", text("Making."), call("1", command="make"))
     turns = keep(*chat("a"), old, result("r", "b", "1"), assistant("c", "r", text("Made."))).turns()
     assert [(turn.text, len(turn.calls)) for turn in turns[1:]] == [(None, 1), ("Made.", 0)]
+
+
+@pytest.fixture(params=["a look", "read"])
+def far(request, monkeypatch):
+    """One answer is read; what lies further back is passed over by a look at it, or after reading it."""
+    monkeypatch.setattr(kept, "READ_RECORDS", 1)
+    if request.param == "read":
+        monkeypatch.setattr(kept, "_FAR", bytes(256))
+        looked = kept.Log.__init__
+
+        def unseen(log, path):
+            looked(log, path)
+            log.signs = bytes(sign | kept.Sign.UNSEEN for sign in log.signs)
+
+        monkeypatch.setattr(kept.Log, "__init__", unseen)
+
+
+def test_every_request_is_kept_however_far_back(keep, far):
+    asked = result("q", "r", "t1")
+    asked["message"]["content"].append(text("And never push."))
+    queued = attachment("p", "q", "queued_command", prompt="Stay.")
+    records = [user("a", None, "Go."), *worked(2)[1:], {**asked, "parentUuid": "r1"}, queued]
+    found = keep(*records, assistant("y", "p", id="m"), assistant("z", "y", id="m"))
+    assert [turn.text for turn in found.turns() if turn.role == "user"] == ["Go.", "And never push.", "Stay."]
+
+
+def test_each_file_touched_far_back_is_kept_once_with_its_last_touch(keep, far):
+    def touch(uuid, parent, tool, path):
+        return assistant(uuid, parent, call(f"t{uuid}", tool, file_path=path))
+
+    old = [touch("b", "a", "Edit", "/x"), touch("c", "b", "Read", "/y"), touch("d", "c", "Write", "/x")]
+    found = keep(user("a", None), *old, touch("e", "d", "Read", "/n"), touch("f", "e", "Edit", "/n"))
+    assert [(each.path, each.kind, each.step) for each in found.touches()] == [
+        ("/y", "read", "c"),
+        ("/x", "modified", "d"),
+        ("/n", "modified", "f"),
+    ]
+    assert not any(tool.pending for turn in found.turns()[:-1] for tool in turn.calls)
+
+
+def test_the_dialogue_ends_where_answers_were_not_read(keep, far):
+    turns = keep(*chat("a", "b", "c", "d", "e", "f")).turns()
+    assert [(turn.step, turn.text) for turn in turns] == [
+        ("a", "Do it."), ("c", "Do it."), ("d", None), ("e", "Do it."), ("f", "Done."),
+    ]  # fmt: skip
+
+
+def test_that_answers_were_passed_over_is_told(keep, far):
+    (note,) = keep(*chat("a", "b", "c", "d", "e", "f")).notes()
+    assert (
+        note == "Of the 2 oldest records of answers only the files that they name were taken, and what may still run."
+    )
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_what_was_started_far_back_still_runs_unless_it_was_stopped(keep, far, stopped):
+    started = result("r", "b", "1", toolUseResult={"backgroundTaskId": "x"})
+    stop = assistant("s", "r", call("2", "KillShell", shell_id="x") if stopped else call("2"))
+    found = keep(
+        *chat("a"), assistant("b", "a", call("1", command="serve")), started, stop, *chat("t", "u", parent="s")
+    )
+    assert [each.id for each in found.agents()] == ([] if stopped else ["x"])
+
+
+def test_sentences_are_looked_for_before_the_newest_compaction_however_much_was_said_after_it(keep, monkeypatch):
+    monkeypatch.setattr(kept, "SIFTED_CHARS", 1)
+    said = text("We decided to use port 8080 because 80 is taken.")
+    records = [user("a", None), assistant("b", "a", said), boundary("c", logical="b"), summary("d", "c")]
+    turns = keep(*records, assistant("e", "d", said), assistant("f", "e", said)).turns()
+    assert [bool(turn.noted) for turn in turns if turn.role == "assistant"] == [True, False, True]

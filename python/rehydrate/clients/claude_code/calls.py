@@ -81,7 +81,8 @@ def lines_of(call: messages.Call, outcome: Outcome | None) -> str:
 def chars_of(call: messages.Call, outcome: Outcome | None) -> int:
     """About how much text is looked at when a call is noted."""
     texts = [value for value in call.input.values() if isinstance(value, str)]
-    return sum(map(len, texts)) + (0 if outcome is None else len(outcome.result.text))
+    texts += [] if outcome is None else [outcome.result.text]
+    return sum(min(len(text), notable.LOOKED_CHARS) for text in texts)
 
 
 def _noted(call: messages.Call, outcome: Outcome | None) -> tuple[str, ...]:
