@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rehydrate import compaction
+from rehydrate import compaction, scan
 from rehydrate.conversation import MARKER_HEAD
 from rehydrate.deadline import TooLate
 
@@ -69,3 +69,12 @@ def test_a_disk_that_is_full_costs_the_file_and_not_the_value(path, monkeypatch)
     monkeypatch.setattr(compaction.planning.private, "replace", full)
     [sent] = fire(path)
     assert str(path) in json.loads(sent)["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.parametrize("last", [b"", b"{}", b"{" + b"x" * 100], ids=["nothing", "a tail", "a long tail"])
+def test_the_end_of_a_log_is_where_a_scan_of_it_ends(tmp_path, monkeypatch, last):
+    monkeypatch.setattr(compaction, "_BACK_BYTES", 4)
+    path = tmp_path / "a"
+    for count in (0, 1, 2, 40):
+        path.write_bytes(b'{"uuid":"a"}\n' * count + last)
+        assert compaction._end(str(path)) == scan.scan_tail(path).cursor

@@ -5,6 +5,7 @@ fired again for the same moment, the answer is the same.  Where nothing can be k
 names the log instead of a file of ours.  Work that takes longer than the settings allow ends with nothing sent.
 """
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +21,9 @@ from rehydrate.plan import Desk, Plan
 from rehydrate.serve import END, Served, serve, write_parts
 from rehydrate.settings import DEADLINE_S, Settings, read_settings
 from rehydrate.state import StateUnavailable
+
+_BACK_BYTES = 64 * 1024
+"""So much of a log's end is looked at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ def _holds(call: _Call, plan: Plan) -> bool:
 
 def _planned(call: _Call, desk: Desk) -> Plan:
     """A new plan, and the whole text in its file."""
-    cursor = scan.scan_tail(call.place.path).cursor
+    cursor = _end(call.place.path)
     served = _serve(call, kept_in=desk.folder)
     whole, parts = served.rehydration, served.parts
     file = None
@@ -119,6 +123,21 @@ def _planned(call: _Call, desk: Desk) -> Plan:
         file=file,
         time_s=int(time.time()),
     )
+
+
+def _end(path: str) -> scan.Cursor:
+    """The cursor behind the last complete line, without reading much of what lies before that line."""
+    size, back = os.stat(path).st_size, _BACK_BYTES
+    while back < size:
+        try:
+            start = scan.cursor_at(path, size - back)
+        except ValueError:  # cut short just now
+            break
+        end = scan.scan_tail(path, start).cursor
+        if end[1] > start[1]:
+            return end
+        back *= 8
+    return scan.scan_tail(path).cursor
 
 
 def _serve(call: _Call, *, kept_in: str | None) -> Served:
