@@ -1,4 +1,8 @@
+from tempfile import TemporaryDirectory
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rehydrate.clients.claude_code import kept
 from rehydrate.conversation import Agent
@@ -6,7 +10,8 @@ from rehydrate.entries.log import Log
 from rehydrate.entries.scope import Scope
 from rehydrate.entries.view import full_view
 from tests.entries.making import assistant, attachment, boundary, call, chat, result, summary, text, user
-from tests.helpers import write_lines
+from tests.entries.strategies import records as records_of_any_shape
+from tests.helpers import dump, write_lines
 
 
 @pytest.fixture
@@ -150,3 +155,23 @@ def test_sentences_are_looked_for_before_the_newest_compaction_however_much_was_
     records = [user("a", None), assistant("b", "a", said), boundary("c", logical="b"), summary("d", "c")]
     turns = keep(*records, assistant("e", "d", said), assistant("f", "e", said)).turns()
     assert [bool(turn.noted) for turn in turns if turn.role == "assistant"] == [True, False, True]
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(records_of_any_shape, max_size=14), st.integers(0, 3))
+def test_a_look_spares_nothing_that_reading_would_keep(rows, read):
+    def everything(unseen):
+        found = kept.Kept()
+        with Log(path) as log:
+            if unseen:
+                log.signs = bytes(sign | kept.Sign.UNSEEN | kept.Sign.ASIDE for sign in log.signs)
+            scope = Scope(log)
+            found.add(scope, full_view(scope).entries, segment=0, own=True)
+        return found.turns(), found.touches(), found.compacted(), found.agents(), found.notes()
+
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "READ_RECORDS", read)
+        path = f"{folder}/a.jsonl"
+        with open(path, "wb") as file:
+            file.write(b"".join(dump(row) + b"\n" for row in rows))
+        assert everything(unseen=False) == everything(unseen=True)
