@@ -22,8 +22,8 @@ from rehydrate.scan._entries import Sign
 from . import calls
 from .calls import Outcome
 
-READ_RECORDS = 2_500
-READ_BYTES = 8_000_000
+READ_RECORDS = 4_000
+READ_BYTES = 12_000_000
 """What is read of answers and results adds up to so much, a record counted as RECORD_BYTES at most."""
 RECORD_BYTES = 100_000
 FAR_FILES = 3_000
@@ -33,8 +33,8 @@ ENTRY_CHARS = 6_000
 """A text counts at most so much."""
 HELD_CHARS = 64_000_000
 """What the kept texts may really take up, the newest one apart."""
-NOTED_CHARS = 600_000
-SIFTED_CHARS = 150_000
+NOTED_CHARS = 1_500_000
+SIFTED_CHARS = 400_000
 """What is looked at of the answers for sentences worth keeping: since the newest compaction, and as much before it."""
 
 _TASK = re.compile(r"<task-id>\s*([^<\s]{1,200})\s*</task-id>")
