@@ -22,8 +22,8 @@ resource = pytest.importorskip("resource", reason="memory can only be limited wh
 C = "11111111-2222-4333-8444-555555555555"
 S = session_id(1)
 MB = 1 << 20
-LINE = 256 * MB
-"""Of one line: more than there is memory."""
+LINE = 1024 * MB
+"""Of one line: several times what there is of memory."""
 ROOM = 224 * MB
 """Of address space; each thread reserves 64 or more."""
 
@@ -58,8 +58,8 @@ def wanted(file):
 
 
 def blank(file):
-    for step in range(5):
-        file.seek(64 * MB, os.SEEK_CUR)
+    for step in range(5):  # 5 GB in all
+        file.seek(LINE, os.SEEK_CUR)
         file.write(b"\n" + as_line(user(12 + step, "on")))
 
 
@@ -139,16 +139,16 @@ OPERATIONS = {
 @pytest.mark.parametrize("pure", IMPLEMENTATIONS)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_long_line_that_nobody_wants_passes_through_little_memory(tmp_path, name, pure):
-    """Three lines, each as long as there is memory."""
+    """Three lines, each many times as long as there is memory."""
     path = str(tmp_path / "t")
     with open(path, "wb") as file:
         for step in range(3):
-            hole(file, step, "GENERIC", LINE // 2)
+            hole(file, step, "GENERIC", LINE)
         file.write(as_line(checkpoint(3)))
     code = f"import sys; sys.path.append({str(PACKAGE)!r}); from rehydrate import scan; path = {path!r}; "
     done = limited(
         [sys.executable, "-I", "-S", "-c", code + OPERATIONS[name]],
-        environ={"REHYDRATE_PURE": pure}, room=LINE // 2,
+        environ={"REHYDRATE_PURE": pure}, room=128 * MB,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
 
