@@ -3,7 +3,8 @@
     text     marker line, note lines, sections
     section  empty line, `## TITLE`, perhaps a remark, items
     item     empty line, LABEL, `- ` lines, a fence with the quoted text, `- ` lines   (calls stand in `- ` lines)
-             or an empty line and a signpost; in values also a row: `- ` and what goes on in `  | ` and `  > ` lines
+             or an empty line and a signpost; in values also a row: `- ` and what goes on in `  | ` and `  > ` lines,
+             and no calls behind a request there: a `- ` line behind it is a row
     fence    a line of backticks, closed by the next line that is the same
 
 Whatever stands elsewhere is an error.
@@ -116,7 +117,9 @@ def _item(lines, at, sections):
     if at < len(lines) and BAR.fullmatch(lines[at]):
         end = lines.index(lines[at], at + 1)
         item.quoted = "\n".join(lines[at + 1 : end])
-        at = _lines(lines, end + 1, item.lines_after)
+        at = end + 1
+        if not sections[-1].title.startswith("Requests before it"):
+            at = _lines(lines, at, item.lines_after)
     sections[-1].items.append(item)
     return at
 
