@@ -31,6 +31,9 @@ WINDOW = 64 * 1024
 FIRST_LINES_MAX = 16
 """Non-blank lines among which the first record with a step is looked for."""
 
+_STEP_DIGITS = 19
+"""Of a number within 64 bits."""
+
 _STEP_KEY = b'"step_index"'
 _COLON, _SPACE, _DIGITS = set(b":"), set(b" "), set(b"0123456789")
 _WANTED = frozenset(("step_index", "created_at"))
@@ -229,6 +232,8 @@ def _proven_highest(file: File, data: bytes, start: int) -> "_Record | None":
                 break
             highest = max([each for each in said if 47 < each[length] < 58])
     except (IndexError, ValueError):
+        return None
+    if length - digits > _STEP_DIGITS:  # no step, and more digits than Python makes a number of
         return None
     at = data.rfind(_STEP_KEY + highest[:length], begin, stop)
     first, last = data.rfind(b"\n", begin, at) + 1 or begin, data.find(b"\n", at)
