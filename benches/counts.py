@@ -88,14 +88,12 @@ def hook_key() -> str:
 
 
 def processor() -> str:
-    """The processor that a program sees under valgrind: one of valgrind's own making, which has AVX2 where the real one
-    has, and nothing newer.  What memchr, crc32fast and the C library choose at run time they choose by that.
-    """
+    """The model of the processor: what memchr, crc32fast and the C library choose at run time they choose by that."""
     try:
-        flags = Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0].split()
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
     except OSError:
-        flags = []
-    return platform.machine() + (" with AVX2" if "avx2" in flags else "")
+        found = None
+    return found[1] if found else platform.machine()
 
 
 # -- the kernels ------------------------------------------------------------------------------------------------------
