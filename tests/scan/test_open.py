@@ -68,7 +68,7 @@ def refuse(impl, path):
         began = time.perf_counter()
         with pytest.raises(OSError, match="not a regular file") as caught:
             call(path)
-        assert time.perf_counter() - began < 0.5
+        assert time.perf_counter() - began < 5
         assert caught.value.errno == errno.EINVAL
         assert os.fsdecode(caught.value.filename) == str(path)
 
