@@ -94,7 +94,7 @@ def test_the_items_of_the_text_are_those_that_it_says_it_has(rows, files, forks,
         assert [as_read(each) for each in head.items] == [as_found(each) for each in section.items]
     hops = found.marker[5]
     assert (len(hops.split("->")) if hops else 1) == forks + 1
-    assert 1 <= len(found.notes) <= 2  # a remark of nothing but white space is none
+    assert len(found.notes) == 1 + bool(remark)
 
 
 @quick
