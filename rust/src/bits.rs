@@ -1,9 +1,9 @@
 //! Where in a text the bytes are that can end it: a bit for each byte, the first one of a block lowest.
 //!
-//! The only module with `unsafe`, for the instructions that turn a comparison of 16 or 32 bytes into bits: by
-//! `benches/tree.py` the former save a quarter of what `read_tree` takes, and the latter another seventh. The narrow ones
-//! belong to every x86-64 processor, the wide ones are asked for. Elsewhere the compiler makes of [`portable`] what it
-//! can.
+//! Next to [`crate::needles`] the only module with `unsafe`, for the instructions that turn a comparison of 16 or 32
+//! bytes into bits: by `benches/tree.py` the former save a quarter of what `read_tree` takes, and the latter another
+//! seventh. The narrow ones belong to every x86-64 processor, the wide ones are asked for. Elsewhere the compiler makes
+//! of [`portable`] what it can.
 #![allow(unsafe_code)]
 
 /// Bytes in a block.

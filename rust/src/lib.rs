@@ -16,6 +16,7 @@ pub mod gate;
 pub mod index;
 pub mod lines;
 pub mod members;
+pub mod needles;
 pub mod open;
 mod parts;
 pub mod probe;

@@ -19,10 +19,10 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use crate::members::is_filler;
+use crate::needles::AnyOf;
 use crate::window::Passing;
 
 /// Something that can be read at any offset.
@@ -115,7 +115,7 @@ pub struct Long {
     pub last: Option<u8>,
     /// It holds nothing but white space and NUL bytes.
     pub is_blank: bool,
-    /// For each needle, whether the content holds it behind its second byte.
+    /// For each of the needles, whether the content holds any of them behind its second byte.
     pub holds: Vec<bool>,
 }
 
@@ -147,14 +147,14 @@ pub struct Lines {
     /// Where in the file `ready` begins: every line before it was handed out.
     place: u64,
     limit: u64,
-    needles: Vec<Finder<'static>>,
+    needles: Vec<AnyOf>,
 }
 
 impl Lines {
     /// The lines from `start` to `limit`, through a buffer of `buffer_bytes`. The needles are looked for in
     /// long lines.
     #[must_use]
-    pub fn new(start: u64, limit: u64, buffer_bytes: usize, needles: Vec<Finder<'static>>) -> Self {
+    pub fn new(start: u64, limit: u64, buffer_bytes: usize, needles: Vec<AnyOf>) -> Self {
         let wanted = (limit.saturating_sub(start)).min(buffer_bytes as u64) as usize;
         let buffer = Aligned::new(wanted.max(BUFFER_MIN));
         Self { buffer, ready: 0..0, place: start, limit, needles }
@@ -173,7 +173,7 @@ impl Lines {
 
     /// The needles that were given.
     #[must_use]
-    pub fn needles(&self) -> &[Finder<'static>] {
+    pub fn needles(&self) -> &[AnyOf] {
         &self.needles
     }
 
@@ -296,8 +296,8 @@ struct Summary {
 }
 
 impl Summary {
-    fn new(needles: &[Finder<'_>]) -> Self {
-        let longest = needles.iter().map(|needle| needle.needle().len()).max().unwrap_or(0);
+    fn new(needles: &[AnyOf]) -> Self {
+        let longest = needles.iter().map(AnyOf::longest).max().unwrap_or(0);
         Self {
             length: 0,
             head: Vec::with_capacity(HEAD_BYTES),
@@ -309,7 +309,7 @@ impl Summary {
         }
     }
 
-    fn see(&mut self, needles: &[Finder<'_>], piece: &[u8]) {
+    fn see(&mut self, needles: &[AnyOf], piece: &[u8]) {
         // The first two bytes are no part of a match: see `Long::holds`.
         let searched = &piece[piece.len().min(2_usize.saturating_sub(self.length))..];
         let joined = self.carry.len();

@@ -11,6 +11,7 @@ use memchr::{memchr, memrchr};
 
 use crate::error::Error;
 use crate::lines::{Aligned, BUFFER_BYTES, Lines, ReadAt, SMALL_BUFFER_BYTES, line_start};
+use crate::needles::AnyOf;
 use crate::open::{Opened, open};
 use crate::records::{Record, Records, Sift, Unread, claimed_step, leading_step};
 use crate::threads;
@@ -229,7 +230,8 @@ impl Looker {
         if window.start == 0 || window.wanted.as_ref().is_some_and(|found| found.step == step) {
             return Ok(window.wanted);
         }
-        let lines = Lines::new(0, window.start, self.buffer_bytes * SEARCH_TIMES, self.needles.to_vec());
+        let needles = AnyOf::new(&[STEP_NEEDLE, ESCAPE_NEEDLE].map(str::as_bytes));
+        let lines = Lines::new(0, window.start, self.buffer_bytes * SEARCH_TIMES, vec![needles]);
         let mut records = Records::new(lines, keys());
         let mut best = Sought(Best::new(step, slack));
         while records.next_line(source, &mut best)?.is_some() {}
@@ -394,7 +396,7 @@ impl Sift for Sought {
         let Some(step) = leading_step(line) else { return false };
         let (low, high) = self.0.range;
         let low = self.0.wanted.as_ref().map_or(low, |best| best.step);
-        !(low..=high).contains(&step) && !line.holds(0) && !line.holds(1)
+        !(low..=high).contains(&step) && !line.holds(0)
     }
 
     fn take(&mut self, record: &mut Record<'_>) -> io::Result<bool> {

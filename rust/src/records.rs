@@ -7,10 +7,10 @@
 use std::io;
 
 use memchr::memchr;
-use memchr::memmem::Finder;
 
 use crate::lines::{self, Ahead, Lines, Long, Piece, ReadAt};
 use crate::members::{Progress, is_filler, walk_line};
+use crate::needles::AnyOf;
 use crate::text;
 use crate::walker::{Keys, Span, Walker};
 use crate::window::{OnDisk, Window};
@@ -65,14 +65,7 @@ enum Needles<'l> {
     Known(&'l [bool]),
     /// They are looked for in the block that holds the line at `start..end`; `ahead` has, for each needle, the file's
     /// offset of the next place that is known to hold it.
-    Sought {
-        finders: &'l [Finder<'static>],
-        ahead: &'l mut [u64],
-        block: &'l [u8],
-        base: u64,
-        start: usize,
-        end: usize,
-    },
+    Sought { needles: &'l [AnyOf], ahead: &'l mut [u64], block: &'l [u8], base: u64, start: usize, end: usize },
 }
 
 impl Unread<'_> {
@@ -80,11 +73,11 @@ impl Unread<'_> {
     pub fn holds(&mut self, needle: usize) -> bool {
         match &mut self.needles {
             Needles::Known(known) => known[needle],
-            Needles::Sought { finders, ahead, block, base, start, end } => {
+            Needles::Sought { needles, ahead, block, base, start, end } => {
                 let from = (*start + 2).min(*end);
                 if ahead[needle] < *base + from as u64 {
                     // Once for a whole stretch of lines without it, not once a line.
-                    let found = finders[needle].find(&block[from..]).map_or(block.len(), |at| from + at);
+                    let found = needles[needle].find(&block[from..]).map_or(block.len(), |at| from + at);
                     ahead[needle] = *base + found as u64;
                 }
                 ahead[needle] < *base + *end as u64
@@ -294,8 +287,8 @@ impl Records {
             return Ok(line);
         }
         let (start, end) = (skipped, skipped + content.len());
-        let finders = self.lines.needles();
-        let needles = Needles::Sought { finders, ahead: &mut self.ahead, block, base, start, end };
+        let needles = self.lines.needles();
+        let needles = Needles::Sought { needles, ahead: &mut self.ahead, block, base, start, end };
         let (offset, length, last) = (base + skipped as u64, content.len(), content.last().copied());
         let mut unread = Unread { head: content, offset, length, last, had_bom: skipped > 0, needles };
         if self.progress.at > 0 || !sift.passes(&mut unread) {

@@ -6,14 +6,12 @@
 use std::fs::File;
 use std::io;
 use std::mem;
-use std::ops::Range;
 use std::path::PathBuf;
-
-use memchr::memmem::Finder;
 
 use crate::cursor::{Cursor, begin};
 use crate::error::Error;
 use crate::lines::{BUFFER_BYTES, Lines, ReadAt};
+use crate::needles::AnyOf;
 use crate::open::Opened;
 use crate::records::{Damage, Record, Records, Sift, Unread};
 use crate::text;
@@ -65,19 +63,15 @@ impl Choice {
         Self { members, filters, range: None, is_whole: false }
     }
 
-    /// The needles that prove a line free of wanted names: the escape that could hide one, then the names of each
-    /// filter that can be proven; with the places of each filter's names.
-    fn needles(&self) -> (Vec<Finder<'static>>, Vec<Range<usize>>) {
-        let mut needles = vec![Finder::new(ESCAPE_NEEDLE).into_owned()];
-        let mut groups = Vec::new();
-        for filter in &self.filters {
-            if filter.names.iter().all(|name| text::is_provable(name)) {
-                let start = needles.len();
-                needles.extend(filter.names.iter().map(|name| Finder::new(name).into_owned()));
-                groups.push(start..needles.len());
-            }
-        }
-        (needles, groups)
+    /// What proves a line free of wanted names, for each filter whose names can be proven: none of them is in it, and
+    /// not the escape that could hide one.
+    fn needles(&self) -> Vec<AnyOf> {
+        let is_provable = |filter: &&Filter| filter.names.iter().all(|name| text::is_provable(name));
+        let with_escape = |filter: &Filter| {
+            let names = filter.names.iter().map(Vec::as_slice);
+            AnyOf::new(&names.chain([ESCAPE_NEEDLE]).collect::<Vec<_>>())
+        };
+        self.filters.iter().filter(is_provable).map(with_escape).collect()
     }
 }
 
@@ -214,7 +208,7 @@ impl Reader {
 pub struct Inner {
     records: Records,
     choice: Choice,
-    groups: Vec<Range<usize>>,
+    needles: usize,
     limit: u64,
     is_closed: bool,
     is_done: bool,
@@ -224,10 +218,11 @@ impl Inner {
     /// The chosen records between two offsets, through a buffer of that many bytes.
     #[must_use]
     pub fn new(choice: Choice, start: u64, limit: u64, is_closed: bool, buffer_bytes: usize) -> Self {
-        let (needles, groups) = choice.needles();
+        let needles = choice.needles();
+        let count = needles.len();
         let members: Vec<&[u8]> = choice.members.iter().map(Vec::as_slice).collect();
         let records = Records::new(Lines::new(start, limit, buffer_bytes, needles), Keys::new(&members));
-        Self { records, choice, groups, limit, is_closed, is_done: false }
+        Self { records, choice, needles: count, limit, is_closed, is_done: false }
     }
 
     /// The end of the last complete line that was read.
@@ -246,7 +241,8 @@ impl Inner {
     pub fn batch(&mut self, source: &impl ReadAt, batch: &mut Batch) -> io::Result<()> {
         while !self.is_done && batch.rows.len() < BATCH_ROWS && batch.bytes.len() < BATCH_BYTES {
             let before = batch.lengths();
-            let mut pick = Pick { choice: &self.choice, groups: &self.groups, batch, rows_max: BATCH_ROWS, objects: 0 };
+            let mut pick =
+                Pick { choice: &self.choice, needles: self.needles, batch, rows_max: BATCH_ROWS, objects: 0 };
             match self.records.next_line(source, &mut pick) {
                 Ok(Some(line)) => {
                     if let Some(last) = batch.rows[before.0..].last_mut() {
@@ -273,7 +269,7 @@ impl Inner {
     /// Takes the unfinished tail when it is one whole object.
     fn take_tail(&mut self, source: &impl ReadAt, batch: &mut Batch) -> io::Result<()> {
         let before = batch.lengths();
-        let mut pick = Pick { choice: &self.choice, groups: &[], batch, rows_max: before.0 + 1, objects: 0 };
+        let mut pick = Pick { choice: &self.choice, needles: 0, batch, rows_max: before.0 + 1, objects: 0 };
         let is_read = self.records.read_tail(source, self.limit, &mut pick);
         if !matches!(is_read, Ok(true)) || pick.objects != 1 {
             batch.truncate(before);
@@ -284,7 +280,8 @@ impl Inner {
 
 struct Pick<'p> {
     choice: &'p Choice,
-    groups: &'p [Range<usize>],
+    /// How many there are, any of which can prove that a line can be done without.
+    needles: usize,
     batch: &'p mut Batch,
     /// No more records than this are taken.
     rows_max: usize,
@@ -294,7 +291,7 @@ struct Pick<'p> {
 
 impl Sift for Pick<'_> {
     fn passes(&mut self, line: &mut Unread<'_>) -> bool {
-        self.groups.iter().any(|group| group.clone().all(|needle| !line.holds(needle))) && !line.holds(0)
+        (0..self.needles).any(|needle| !line.holds(needle))
     }
 
     fn take(&mut self, record: &mut Record<'_>) -> io::Result<bool> {

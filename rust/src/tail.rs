@@ -1,8 +1,8 @@
 //! What is new in a transcript: the boundaries and the highest step of every complete line behind a cursor.
 //!
 //! Exact for every line that is a whole object, and one read of the new bytes: a line's leading step is proven by four
-//! needles that it does not hold, and only the lines that hold one are walked. Many new bytes are read by several
-//! threads; what comes out is the same.
+//! needles that it does not hold, looked for at once, and only the lines that hold one are walked. Many new bytes are
+//! read by several threads; what comes out is the same.
 
 use std::convert::Infallible;
 use std::io;
@@ -11,11 +11,10 @@ use std::panic::resume_unwind;
 use std::sync::{LazyLock, mpsc};
 use std::thread;
 
-use memchr::memmem::Finder;
-
 use crate::cursor::{Cursor, begin};
 use crate::error::Error;
 use crate::lines::{BUFFER_BYTES, Lines, ReadAt};
+use crate::needles::AnyOf;
 use crate::open::Opened;
 use crate::parts::borders;
 use crate::records::{Damage, Record, Records, Sift, Unread, leading_step};
@@ -24,9 +23,7 @@ use crate::walker::Keys;
 use crate::watch::receive;
 
 /// A line that holds none of these has no CHECKPOINT, no other step than its leading one, and no second object.
-const NEEDLES: [&str; 4] = ["CHECKPOINT", "\\u00", "\"step_index\"", "}{"];
-
-static FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| NEEDLES.map(Finder::new).to_vec());
+static NEEDLES: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&[b"\"step_index\"", b"CHECKPOINT", b"\\u00", b"}{"]));
 
 /// A thread reads at least so many bytes: a start costs as much as reading some hundred KiB.
 const PART_BYTES: u64 = 16 * 1024 * 1024;
@@ -136,7 +133,7 @@ impl Part {
     }
 
     fn read(source: &impl ReadAt, start: u64, limit: u64, buffer_bytes: usize) -> io::Result<Self> {
-        let lines = Lines::new(start, limit, buffer_bytes, FINDERS.clone());
+        let lines = Lines::new(start, limit, buffer_bytes, vec![NEEDLES.clone()]);
         let mut records = Records::new(lines, Keys::new(&[b"step_index", b"type"]));
         let mut part = Self::new(start);
         while records.next_line(source, &mut part.sieve)?.is_some() {}
@@ -168,7 +165,7 @@ struct Sieve {
 impl Sift for Sieve {
     fn passes(&mut self, line: &mut Unread<'_>) -> bool {
         let Some(step) = leading_step(line) else { return false };
-        if (0..NEEDLES.len()).any(|needle| line.holds(needle)) {
+        if line.holds(0) {
             return false;
         }
         self.last_step = self.last_step.max(Some(step));

@@ -6,14 +6,15 @@ mod naive;
 use std::cell::Cell;
 use std::io;
 
-use memchr::memmem::{Finder, find};
+use memchr::memmem::find;
 use naive::Shrinking;
 use rehydrate::lines::{Lines, Long, Piece, ReadAt, content};
+use rehydrate::needles::AnyOf;
 
 /// All lines as (offset, content, came as a long one); what is known of a long line is checked on the way.
 fn read(source: &impl ReadAt, file: &[u8], start: u64, limit: u64, buffer_bytes: usize) -> Vec<(usize, Vec<u8>)> {
     let needles = [&b"CHECKPOINT"[..], b"}{", b"\\u00"];
-    let mut lines = Lines::new(start, limit, buffer_bytes, needles.map(Finder::new).to_vec());
+    let mut lines = Lines::new(start, limit, buffer_bytes, needles.map(|needle| AnyOf::new(&[needle])).to_vec());
     let mut found = Vec::new();
     loop {
         match lines.next(source).expect("memory can be read") {

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use memchr::memmem::Finder;
 use rehydrate::lines::{Lines, Piece, content, line_start};
+use rehydrate::needles::AnyOf;
 use rehydrate_fuzz::{Dice, Stingy, twin};
 
 const NEEDLES: [&[u8]; 4] = [b"CHECKPOINT", b"}{", b"\\u00", b"a"];
@@ -22,7 +22,7 @@ fuzz_target!(|file: &[u8]| {
 /// Every line from `start` on that is complete before `limit`.
 fn check(file: &[u8], start: usize, limit: usize, buffer_bytes: usize) {
     let source = Stingy(file);
-    let mut lines = Lines::new(start as u64, limit as u64, buffer_bytes, NEEDLES.map(Finder::new).to_vec());
+    let mut lines = Lines::new(start as u64, limit as u64, buffer_bytes, NEEDLES.map(|needle| AnyOf::new(&[needle])).to_vec());
     let mut found = Vec::new();
     loop {
         match lines.next(&source).expect("memory can be read") {
