@@ -20,6 +20,7 @@ use std::io;
 use memchr::memchr;
 
 use crate::walker::{Fed, Keys, Span, Walked, Walker};
+use crate::whole::Objects;
 use crate::window::Window;
 
 /// True for what may stand between the values of a line.
@@ -72,6 +73,21 @@ pub fn walk_line(
             }
         }
     }
+}
+
+/// As [`walk_line`], for a line that lies in memory. Most are one object and nothing else.
+pub(crate) fn walk_held(
+    mut line: &[u8],
+    walker: &mut Walker,
+    keys: &Keys,
+    progress: &mut Progress,
+    mut visit: impl FnMut(&mut dyn Window, Span, &[Option<Span>]) -> io::Result<bool>,
+) -> io::Result<bool> {
+    let length = line.len();
+    if progress.at == 0 && Objects::new(line).end(0, keys, &mut walker.spans) == Some(length) {
+        return visit(&mut line, (0, length), &walker.spans);
+    }
+    walk_line(&mut line, walker, keys, progress, visit)
 }
 
 fn find(window: &mut impl Window, mut at: usize, search: impl Fn(&[u8]) -> Option<usize>) -> io::Result<Option<usize>> {

@@ -9,7 +9,7 @@ use std::io;
 use memchr::memchr;
 
 use crate::lines::{self, Ahead, Lines, Long, Piece, ReadAt};
-use crate::members::{Progress, is_filler, walk_line};
+use crate::members::{Progress, is_filler, walk_held, walk_line};
 use crate::needles::AnyOf;
 use crate::text;
 use crate::walker::{Keys, Span, Walker};
@@ -292,8 +292,8 @@ impl Records {
         let (offset, length, last) = (base + skipped as u64, content.len(), content.last().copied());
         let mut unread = Unread { head: content, offset, length, last, had_bom: skipped > 0, needles };
         if self.progress.at > 0 || !sift.passes(&mut unread) {
-            let (mut window, spare, progress) = (content, &mut self.spare, &mut self.progress);
-            let is_read = walk_line(&mut window, &mut self.walker, &self.keys, progress, |window, span, spans| {
+            let (spare, progress) = (&mut self.spare, &mut self.progress);
+            let is_read = walk_held(content, &mut self.walker, &self.keys, progress, |window, span, spans| {
                 let content_offset = base + skipped as u64;
                 sift.take(&mut Record { window, spare, spans, span, content_offset, line_offset: base })
             })?;
