@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._arguments import AnyPath
     from ._results import Cursor
 
-CHUNK = 1 << 20
+CHUNK = 1 << 19
 """Bytes read at a time, more than any needle has; a line that does not fit is walked piece by piece."""
 PROOF = 4096
 """Bytes before a cursor's offset that its checksum covers."""

@@ -14,7 +14,7 @@ from ._results import Mark, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ._arguments import AnyCursor, AnyPath
 
@@ -28,8 +28,18 @@ _DIGITS_MAX = 18
 """Digits that always fit 64 bits."""
 _CLOSE, _ZERO = b"}0"
 _PREFIX_LENGTH = len(_PREFIX)
-_MISSES = 512
-"""Bytes of a block that are not the needle's, after which it is itself looked for."""
+_HEAD = 100
+"""Bytes in which the short members stand that most records begin with, where there are any."""
+_SHORT = 256
+"""Bytes that are searched for the needle itself as fast as byte by byte."""
+_MISSES = 8
+"""Bytes of a line that are not the needle's, after which it is itself looked for."""
+_BLOCK_MISSES = 512
+"""The same of a block."""
+_SAMPLE = 251
+"""So many bytes apart lie those that tell what a block is like."""
+_SPARSE = 256
+"""Once in so many bytes one may stand for it to be looked for by itself."""
 _WANTED = frozenset(("step_index", "type"))
 _CHECKPOINT = b'"CHECKPOINT"'
 _CHECKPOINT_MAX = len(_CHECKPOINT) * 6
@@ -65,16 +75,20 @@ def proven_lines(data: bytes, spaces: bytes = b"") -> "Iterator[tuple[int, int, 
 
     The step is None for a line that must be walked, by the rule above; of these `spaces` may stand around the integer.
     """
-    rare = _rare_lines(data)
     find, begins = data.find, data.startswith
+    rare = None if _is_sparse(data) else _rare_lines(data)
     at = 0
     while (stop := find(b"\n", at)) >= 0:
         if stop > at:
             step = None
             first = at + _PREFIX_LENGTH
-            if begins(_PREFIX, at) and find(_STEP_KEY, first, stop) < 0 and at not in rare:
+            if begins(_PREFIX, at) and not (
+                _is_rare(data, find, first, stop) if rare is None else find(_STEP_KEY, first, stop) >= 0 or at in rare
+            ):
                 comma = find(b",", first, first + _DIGITS_MAX)
-                digits = data[first:comma].strip(spaces) if comma > 0 else b""
+                digits = data[first:comma] if comma > 0 else b""
+                if spaces:
+                    digits = digits.strip(spaces)
                 if digits.isdigit() and digits[0] != _ZERO and data[stop - 1] == _CLOSE:  # nearly every line
                     step = int(digits)
                 else:
@@ -83,8 +97,15 @@ def proven_lines(data: bytes, spaces: bytes = b"") -> "Iterator[tuple[int, int, 
         at = stop + 1
 
 
+def _is_sparse(data: bytes) -> bool:
+    """Whether the bytes that `_is_rare` looks for are few in a block."""
+    sample = data[::_SAMPLE]
+    most = len(sample) // _SPARSE
+    return all(sample.count(byte) <= most for byte in (b"{", b"_", b"0", b"K"))
+
+
 def _rare_lines(data: bytes) -> "set[int]":
-    """Where the lines begin that hold something which makes a walk necessary."""
+    """Where the lines begin that hold something which makes a walk necessary, but for a second step."""
     found: set[int] = set()
     for needle in _RARE:
         at = _find(data, needle, 0)
@@ -96,15 +117,51 @@ def _rare_lines(data: bytes) -> "set[int]":
 
 
 def _find(data: bytes, needle: bytes, at: int) -> int:
-    """`data.find(needle, at)`.  One byte is found many times faster than two: where it is rare, it is looked for."""
+    """`data.find(needle, at)`.  Where one byte is rare, it is found many times faster than two."""
     if len(needle) > 2:
         return data.find(needle, at)
     last = needle[1:]
-    for _ in range(_MISSES):
+    for _ in range(_BLOCK_MISSES):
         at = data.find(last, at + 1)
         if at <= 0 or data[at - 1] == needle[0]:
             return at - 1 if at > 0 else -1
     return data.find(needle, at)
+
+
+def _is_rare(data: bytes, find: "Callable[[bytes, int, int], int]", first: int, stop: int) -> bool:
+    """Whether a line holds something which makes a walk necessary, behind its prefix.
+
+    One byte is found many times faster than several, so of each needle the one is looked for that texts have least of.
+    Where a record begins that are others.
+    """
+    if (at := find(b"K", first, stop)) >= 0 and _holds(data, b"CHECKPOINT", 5, at, stop):
+        return True
+    if (at := find(b"{", first, stop)) >= 0 and _holds(data, b"}{", 1, at, stop):
+        return True
+    at = find(b"\\", first, stop)
+    if at >= 0 and (at := find(b"0", at + 3, stop)) >= 0 and _holds(data, b"\\u00", 3, at, stop):
+        return True
+    head = first + _HEAD
+    if head > stop:
+        head = stop
+    if find(b"x", first, head) >= 0 and find(_STEP_KEY, first, head + 1) >= 0:
+        return True
+    at = find(b"_", head - 5, stop)
+    return at >= 0 and _holds(data, _STEP_KEY, 5, at, stop)
+
+
+def _holds(data: bytes, needle: bytes, place: int, at: int, stop: int) -> bool:
+    """Whether a needle stands before `stop` whose byte at that `place` is not before `at`, which is such a byte's."""
+    find, begins, byte = data.find, data.startswith, needle[place : place + 1]
+    for _ in range(_MISSES):
+        if begins(needle, at - place):
+            return True
+        if stop - at < _SHORT:
+            break
+        at = find(byte, at + 1, stop)
+        if at < 0:
+            return False
+    return find(needle, at - place, stop) >= 0
 
 
 def proven_step(line: bytes, spaces: bytes = b"") -> "int | None":
