@@ -38,7 +38,11 @@ def load(raw: bytes, offset: int) -> "dict[str, Any]":
 
 def load_line(line: bytes) -> "dict[str, Any] | None":
     """A line that is one whole object, white space apart, as `load` would give it; None when that is not sure."""
-    if not line.startswith(b"{") or line.count(b"{") + line.count(b"[") > DEPTH_MAX:
+    if not line.startswith(b"{"):
+        return None
+    # A split passes over other bytes many times faster than a count does.
+    most = DEPTH_MAX + 1
+    if len(line.split(b"{", most)) + len(line.split(b"[", most)) - 2 > DEPTH_MAX:
         return None
     try:
         record: dict[str, Any] = _parse(line)
@@ -83,7 +87,7 @@ def _parse(raw: bytes) -> "Any":
 
         _decoder = JSONDecoder(strict=False, parse_constant=_none, parse_float=_float, parse_int=_int)
     words = raw.decode("utf-8", "replace")
-    if "\\ud" in words or "\\uD" in words:
+    if "\\ud" in words or ("D" in words and "\\uD" in words):  # one character is found many times faster
         words = _without_lone_surrogates(words)
     return _decoder.decode(words)
 
