@@ -91,6 +91,15 @@ def test_the_public_operations_are_those_of_the_implementation(impl, tmp_path, m
     assert scan.read_tree(path).entries == [(None, None, "CHECKPOINT", 0, 36)]
 
 
+@needs_native
+def test_the_entries_of_a_tree_are_loaded_when_they_are_asked_for():
+    assert run("import rehydrate.scan; print('rehydrate.scan._entries' in sys.modules)") == "False"
+    assert run("from rehydrate.scan import Entries; print(Entries.__name__)") == "Entries"
+    assert set(scan.__all__) <= set(dir(scan))
+    with pytest.raises(AttributeError, match="nothing"):
+        scan.nothing  # noqa: B018
+
+
 def test_the_package_names_its_parts_and_loads_them_when_asked():
     assert run("import rehydrate; print('rehydrate.scan' in sys.modules)") == "False"
     assert run("import rehydrate; print(rehydrate.scan.__name__, rehydrate.__version__)") == "rehydrate.scan 0.1.0"

@@ -14,7 +14,6 @@ from ._arguments import (
     read_steps,
     read_where,
 )
-from ._entries import Entries
 from ._results import Candidate, Found, Mark, Probe, RecordIterator, Step, Tail, Tree
 
 TYPE_CHECKING = False
@@ -117,6 +116,8 @@ def iter_records(
 
 def read_tree(path: "AnyPath") -> Tree:
     """See `rehydrate.scan.read_tree`."""
+    from ._entries import Entries
+
     index, lines, damaged, damaged_offsets, size = _native.read_tree(_path(path))
     return Tree(Entries(index), lines, damaged, damaged_offsets, size)
 
