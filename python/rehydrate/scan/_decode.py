@@ -89,7 +89,10 @@ def _parse(raw: bytes) -> "Any":
     words = raw.decode("utf-8", "replace")
     if "\\ud" in words or ("D" in words and "\\uD" in words):  # one character is found many times faster
         words = _without_lone_surrogates(words)
-    return _decoder.decode(words)
+    found, stop = _decoder.raw_decode(words)  # `decode` looks for white space in front, too
+    if words[stop:].strip(" \t\n\r"):
+        raise ValueError("more than one value")
+    return found
 
 
 def _is_deep(raw: bytes, limit: int) -> bool:
