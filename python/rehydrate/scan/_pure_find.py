@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 WINDOW = 64 * 1024
 """Bytes of the tail window; doubled while no complete record lies in it."""
+HEAD = 4096
+"""Bytes in which the first line mostly ends."""
 FIRST_LINES_MAX = 16
 """Non-blank lines among which the first record with a step is looked for."""
 
@@ -48,9 +50,7 @@ def probe(path: "AnyPath") -> Probe:
 def _probe(file: File) -> Probe:
     start = max(0, file.size - WINDOW)
     data = file.read(max(0, start - 1), WINDOW + 1)  # with the byte before the window: a line may begin right behind it
-    first = _whole_first(file, data) if start == 0 else None
-    if first is None or first.step is None:
-        first = _first(file)
+    first = _first(file, data if start == 0 else file.read(0, HEAD))
     last = _proven_highest(file, data, start) or _Window(file, range(0)).last
     return tuple.__new__(Probe, (first.step, first.created_at, last.step, last.created_at, file.size))
 
@@ -91,7 +91,7 @@ def probe_candidates(paths: "Iterable[AnyPath]", step: int, *, slack: int = 0) -
 def _candidate(path: "AnyPath", wanted: range) -> "Candidate | None":
     try:
         with File(path) as file:
-            first = _first(file)
+            first = _first(file, file.read(0, HEAD))
             if first.step is None or first.step >= wanted.stop:
                 return None
             window = _Window(file, wanted)
@@ -176,8 +176,12 @@ class _Window:
         return any(True for claim in claims for _ in _records(Line(file, *claim[1:])))
 
 
-def _first(file: File) -> _Record:
-    """The first record with a step among the first lines."""
+def _first(file: File, head: bytes) -> _Record:
+    """The first record with a step among the first lines.  `head`: what the file begins with."""
+    stop = head.find(b"\n")
+    record = _whole(Line(file, 0, stop + 1, head[:stop])) if stop > 0 else None
+    if record is not None and record.step is not None:  # no other line is looked at
+        return record
     seen = 0
     for line in lines(file, 0, WINDOW):
         record = _whole(line)
@@ -193,12 +197,6 @@ def _first(file: File) -> _Record:
         if seen == FIRST_LINES_MAX:
             break
     return _NONE
-
-
-def _whole_first(file: File, data: bytes) -> "_Record | None":
-    """The record of the first line; None when it is not one whole object."""
-    stop = data.find(b"\n")
-    return _whole(Line(file, 0, stop + 1, data[:stop])) if stop > 0 else None
 
 
 def _proven_highest(file: File, data: bytes, start: int) -> "_Record | None":
