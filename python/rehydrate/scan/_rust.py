@@ -45,7 +45,7 @@ def probe(path: "AnyPath") -> Probe:
 
 def probe_many(paths: "Iterable[AnyPath]", *, follow_symlinks: bool = True) -> "list[Probe | None]":
     """See `rehydrate.scan.probe_many`."""
-    found = _native.probe_many([_path_or_none(path) for path in read_paths(paths)], follow_symlinks)
+    found = _native.probe_many(_paths(paths), follow_symlinks)
     return [None if each is None else _make(Probe, each) for each in found]
 
 
@@ -62,7 +62,7 @@ def find_step(path: "AnyPath", step: int, *, slack: int = 0) -> "Found | None":
 def probe_candidates(paths: "Iterable[AnyPath]", step: int, *, slack: int = 0) -> "list[Candidate | None]":
     """See `rehydrate.scan.probe_candidates`."""
     wanted = _step(step, slack)
-    names = [_path_or_none(path) for path in read_paths(paths)]
+    names = _paths(paths)
     if wanted is None:
         return [None] * len(names)
     found = _native.probe_candidates(names, *wanted)
@@ -215,12 +215,16 @@ def _path(path: "AnyPath") -> bytes:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), os.fspath(path)) from None
 
 
-def _path_or_none(path: "AnyPath") -> bytes:
-    """The same; the empty path, which names no file, for what cannot be one."""
-    try:
-        return _path(path)
-    except OSError:
-        return b""
+def _paths(paths: "Iterable[AnyPath]") -> "list[bytes]":
+    """The same of each; the empty path, which names no file, for what cannot be one."""
+    encoding, errors = getfilesystemencoding(), getfilesystemencodeerrors()
+    names = []
+    for path in read_paths(paths):
+        try:
+            names.append(path.encode(encoding, errors) if type(path) is str else _path(path))
+        except (OSError, UnicodeEncodeError):
+            names.append(b"")
+    return names
 
 
 def _cursor(cursor: "AnyCursor | None") -> "tuple[int, int] | None":
