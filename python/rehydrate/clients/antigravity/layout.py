@@ -129,11 +129,19 @@ def look(logs: str) -> Look | None:
     return None
 
 
-def looks(folders: list[str]) -> Iterator[Look | None]:
-    """`look` at each of several folders; the uncut files are probed by one call."""
+def probes(brain: str, sessions: Iterable[str]) -> Iterator[tuple[str, scan.Probe] | None]:
+    """Of the transcript that counts for each conversation the path, as in a `Look`, and a probe; the uncut files are
+    probed by one call.
+    """
+    folders = [logs_of(brain, session) for session in sessions]
     flats = [f"{logs}{os.sep}{UNCUT}" for logs in folders]
     for logs, flat, seen in zip(folders, flats, scan.probe_many(flats, follow_symlinks=False), strict=True):
-        yield look(logs) if seen is None else _look(logs, flat, seen)
+        if seen is not None and seen[0] == 0:  # as nearly all begin
+            yield flat, seen
+            continue
+        found = look(logs) if seen is None else _look(logs, flat, seen)
+        probe = found and (_probe(found.path) if found.joined else found.probe)
+        yield (found.path, probe) if found and probe else None
 
 
 def chunks_in(folder: str) -> list[str]:
@@ -332,7 +340,8 @@ def _look(logs: str, flat: str, seen: scan.Probe | None) -> Look:
 
 def _probe(path: str) -> scan.Probe | None:
     try:
-        return scan.probe(path)
+        with opened(path) as whole:
+            return scan.probe(whole)
     except OSError:
         return None
 

@@ -27,7 +27,7 @@ LISTED = 20_000
 """Siblings looked at without a hint: those written last."""
 SEARCHED = 64
 """Siblings searched although their end does not show the step, when no other fits."""
-BATCH = 32
+BATCH = 8
 FIRST_RECORDS = 16
 """Where a file begins: the smallest step among so many, as lines stand in the order in which steps ended."""
 WINDOW_BYTES = 64 * 1024
@@ -39,24 +39,19 @@ to the child's start: the lowest is the best.
 """
 
 
-_Seen = tuple[str, int, scan.Probe]
-"""A sibling's path, its first step, and the probe that says so."""
+_Seen = tuple[str, int, str | None, int | None, str | None, int]
+"""A sibling's path and its probe, as plain values: these the collector of garbage passes over."""
+_Fit = tuple[Score, str, _Seen]
+"""A sibling that can be the parent, behind its id."""
 
 
 class _Node(NamedTuple):
-    """One conversation of the walk, as its probe shows it."""
+    """One conversation of the walk, as it begins."""
 
     session: str
     path: str
     first_step: int
     first_s: float | None
-    last_step: int | None
-    last_s: float | None
-    size: int
-
-
-_Fit = tuple[Score, str, _Node]
-"""A sibling that can be the parent, behind its id."""
 
 
 def trace(
@@ -84,7 +79,7 @@ def trace(
     remembered = _remembered(place, first, cached)
     if remembered is not None:
         return Lineage((*remembered, itself), complete=True, why=("The ancestors are those found before.",))
-    child = _Node(place.session, place.path, first, first_s, last_step, None, own.size)
+    child = _Node(place.session, place.path, first, first_s)
     walk = _Walk(place.brain, place.app, child, workspaces)
     ancestors, complete = walk.up()
     return Lineage((*ancestors, itself), complete=complete, why=tuple(walk.why))
@@ -154,9 +149,9 @@ class _Walk:
             best = self._best(self._siblings())
         if best is None:
             return None
-        score, _, node = best
-        self.why.append(f"{node.session} is the parent of {self._child.session}: {_told(score)}.")
-        return _as_it_begins(node)
+        score, session, (path, first, first_at, *_) = best
+        self.why.append(f"{session} is the parent of {self._child.session}: {_told(score)}.")
+        return _as_it_begins(_Node(session, path, first, records.time_of(first_at)))
 
     def _siblings(self) -> list[str]:
         """The other folders, of very many those written last."""
@@ -178,66 +173,73 @@ class _Walk:
         """The best fit among these conversations."""
         self._look_at(names)
         fork = self._child.first_step
+        low, hinted, visited = fork - 1 - GAP_STEPS, self._referenced.union(self._forks), self._visited
         likely: list[_Fit] = []
-        hidden: list[str] = []
+        hidden: list[tuple[str, _Seen]] = []
         for name in names:
             seen = self._seen.get(name)
-            if seen is None or name in self._visited:
+            if seen is None or name in visited:
                 continue
-            _, first, (_, _, last, _, size) = seen
+            _, first, _, last, _, size = seen
             if not 0 <= first < fork:
                 continue
-            shows = last is not None and last >= fork - 1 - GAP_STEPS
-            if not shows and name not in self._referenced and name not in self._forks:
-                if size > WINDOW_BYTES:
-                    hidden.append(name)
-            elif self._began_before(seen):
-                node = _node_of(name, seen)
-                likely.append((self._bound(node), name, node))
+            if (last is not None and last >= low) or name in hinted:
+                likely.append((self._bound(name, seen), name, seen))
+            elif size > WINDOW_BYTES:
+                hidden.append((name, seen))
         best = self._search(likely)
         if best is None:
             # Lines stand in the order in which steps ended: one long line at the end can hide the highest step.
-            begun = ((name, self._seen[name]) for name in hidden)
-            nodes = [_node_of(name, seen) for name, seen in begun if seen is not None and self._began_before(seen)]
-            nodes.sort(key=lambda node: (-(node.last_s or 0.0), node.session))
-            best = self._search([(self._bound(node), node.session, node) for node in nodes[:SEARCHED]])
+            hidden = [(name, seen) for name, seen in hidden if self._began_before(seen)]
+            hidden.sort(key=lambda each: (-(records.time_of(each[1][4]) or 0.0), each[0]))
+            best = self._search([(self._bound(name, seen), name, seen) for name, seen in hidden[:SEARCHED]])
         return best
 
     def _look_at(self, names: Iterable[str]) -> None:
         """Sees to it that each of these was probed, all of them by one call."""
         new = [name for name in names if name not in self._seen and name not in self._visited]
-        looks = layout.looks([layout.logs_of(self._brain, name) for name in new]) if new else ()
-        self._seen.update(zip(new, map(_seen_in, looks), strict=True))
+        for name, found in zip(new, layout.probes(self._brain, new), strict=True):
+            seen = None
+            if found is not None:
+                path, (first, first_at, last, last_at, size) = found
+                if first is not None:
+                    seen = path, first, first_at, last, last_at, size
+            self._seen[name] = seen
 
     def _began_before(self, seen: _Seen) -> bool:
-        first_s, start_s = records.time_of(seen[2].first_created_at), self._child.first_s
+        first_s, start_s = records.time_of(seen[2]), self._child.first_s
         return first_s is None or start_s is None or first_s <= start_s + SKEW_S
 
-    def _bound(self, node: _Node) -> Score:
-        """A score that the node's cannot be better than, without reading more of it."""
+    def _bound(self, session: str, seen: _Seen) -> Score:
+        """A score that a sibling's cannot be better than, without reading more of it."""
         step = self._child.first_step - 1
-        goes_on = node.last_step is not None and node.last_step > step
+        _, _, _, last, last_at, size = seen
+        goes_on = last is not None and last > step
         return (
-            node.session not in self._referenced,
-            node.session not in self._forks,
-            not self._shares_folder(node),
-            not (goes_on or node.size > WINDOW_BYTES or node.last_step == step),
+            session not in self._referenced,
+            session not in self._forks,
+            not self._shares_folder(session),
+            not (goes_on or size > WINDOW_BYTES or last == step),
             goes_on,
-            self._gap_s(node.last_s) if node.last_s is not None else 0.0,
+            0.0 if (time_s := records.time_of(last_at)) is None else self._gap_s(time_s),
         )
 
     def _search(self, bounded: list[_Fit]) -> _Fit | None:
-        """Reads on in the nodes, the most promising first, until no other can be better than the best.  Of equal scores
-        the smaller id wins.
+        """Reads on in the siblings, the most promising first, until no other can be better than the best.  Of equal
+        scores the smaller id wins.
         """
         heapify(bounded)
         best: _Fit | None = None
         while bounded and (best is None or bounded[0][:2] < best[:2]):
-            nodes = [heappop(bounded)[2] for _ in range(min(BATCH, len(bounded)))]
-            for node, seen in zip(nodes, self._candidates([node.path for node in nodes]), strict=True):
-                score = None if seen is None else self._score(node, seen)
-                if score is not None and (best is None or (score, node.session) < best[:2]):
-                    best = score, node.session, node
+            batch: list[_Fit] = []
+            while bounded and len(batch) < BATCH:
+                fit = heappop(bounded)
+                if self._began_before(fit[2]):
+                    batch.append(fit)
+            for (_, name, seen), found in zip(batch, self._candidates([fit[2][0] for fit in batch]), strict=True):
+                score = None if found is None else self._score(name, found)
+                if score is not None and (best is None or (score, name) < best[:2]):
+                    best = score, name, seen
         return best
 
     def _candidates(self, paths: list[str]) -> Sequence[scan.Candidate | None]:
@@ -250,16 +252,16 @@ class _Walk:
                 found += scan.probe_candidates([whole], step, slack=GAP_STEPS)
         return found
 
-    def _score(self, node: _Node, seen: scan.Candidate) -> Score | None:
+    def _score(self, session: str, seen: scan.Candidate) -> Score | None:
         """None when it cannot be the parent after all."""
         step = self._child.first_step - 1
         time_s, start_s = records.time_of(seen.created_at), self._child.first_s
         if time_s is not None and start_s is not None and time_s > start_s + SKEW_S:
             return None
         return (
-            node.session not in self._referenced,
-            not any(_within(fork_s, time_s, start_s) for fork_s in self._forks.get(node.session, ())),
-            not self._shares_folder(node),
+            session not in self._referenced,
+            not any(_within(fork_s, time_s, start_s) for fork_s in self._forks.get(session, ())),
+            not self._shares_folder(session),
             seen.step != step,
             seen.last_step is not None and seen.last_step > seen.step,
             self._gap_s(time_s),
@@ -270,27 +272,9 @@ class _Walk:
             return float("inf")
         return max(0.0, self._child.first_s - time_s)
 
-    def _shares_folder(self, node: _Node) -> bool:
-        return not self._ours.isdisjoint(self._folders.get(node.session, ()))
-
-
-def _seen_in(look: layout.Look | None) -> _Seen | None:
-    """None for what is no conversation with a step."""
-    if look is None:
-        return None
-    probe = look.probe
-    if look.joined:
-        try:
-            with layout.opened(look.path) as whole:
-                probe = scan.probe(whole)
-        except OSError:
-            return None
-    return None if probe is None or probe.first_step is None else (look.path, probe.first_step, probe)
-
-
-def _node_of(session: str, seen: _Seen) -> _Node:
-    path, first, (_, first_at, last, last_at, size) = seen
-    return _Node(session, path, first, records.time_of(first_at), last, records.time_of(last_at), size)
+    def _shares_folder(self, session: str) -> bool:
+        folders = self._folders.get(session)
+        return folders is not None and not self._ours.isdisjoint(folders)
 
 
 def _begun(path: str, step: int, time_s: float | None) -> tuple[int, float | None]:
