@@ -9,7 +9,8 @@ use std::io;
 use std::mem;
 
 use crate::error::Error;
-use crate::index::{File, Id, Index, Rows};
+use crate::ids::Id;
+use crate::index::{File, Index, Rows};
 use crate::lines::{Ahead, Lines, ReadAt};
 use crate::open::Opened;
 use crate::parts::{borders, read_in_order};

@@ -6,7 +6,8 @@ mod naive;
 use std::cell::Cell;
 
 use naive::{Folder, Shrinking, member, mixed, parse, twin};
-use rehydrate::index::{Id, Index, Rows};
+use rehydrate::ids::Id;
+use rehydrate::index::{Index, Rows};
 use rehydrate::lines::ReadAt;
 use rehydrate::signs;
 use rehydrate::tree::{Reader, read_in_parts, read_tree};

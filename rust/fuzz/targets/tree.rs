@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rehydrate::index::Id;
+use rehydrate::ids::Id;
 use rehydrate::tree::read_in_parts;
 use rehydrate::uuid;
 use rehydrate_fuzz::{Dice, Stingy, twin};
