@@ -5,7 +5,8 @@
 //! every line where all matter, and the operations on top of them answer exactly what a full parse would ([`tail`],
 //! [`probe`], [`steps`], [`tree`]). [`gate`] decides for the hook whether there is anything to do at all.
 //!
-//! Whoever calls can end a long read ([`watch`]). Nothing here logs or prints. The Python binding is a feature (`python`) in a file of its own.
+//! Whoever calls can end a long read ([`watch`]). Nothing here logs or prints. The Python binding is a feature
+//! (`python`) in a module of its own.
 
 #![deny(missing_docs, unsafe_code)]
 

@@ -5,38 +5,35 @@
 //! off, whose exception ends the read ([`attended`]). A system error becomes the matching `OSError` with its number and
 //! path, too little memory a `MemoryError`, bad data a `ValueError`.
 
+mod index;
+mod reader;
+
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::PyBytes;
 
 use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::open::{open, open_nofollow};
 use crate::probe::Place;
-use crate::steps::{Batch, Choice, Filter, INDEX, Row};
-use crate::text::Scalar;
 use crate::watch::GoOn;
-use crate::{cursor, gate as core_gate, index, probe as core_probe, steps, tail, text, tree, unlinked, uuid};
+use crate::{cursor, gate as core_gate, probe as core_probe, tail, unlinked};
 
 const EIO: i32 = 5;
 const EINVAL: i32 = 22;
 
 /// So often it is looked whether a signal came.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// A value of more bytes than this may have no room.
-const LARGE_BYTES: usize = 1024 * 1024;
 
 type PyCursor = (u8, u64, String);
 type PyStamp = (Option<i64>, Option<String>);
@@ -203,257 +200,6 @@ fn cursor_at(py: Python<'_>, path: &[u8], offset: u64) -> PyResult<PyCursor> {
     Ok(give_cursor(py.detach(|| cursor::cursor_at(&open(path)?, offset))?))
 }
 
-type PyTree = (Index, u64, u64, Vec<u64>, u64);
-
-#[pyfunction]
-fn read_tree(py: Python<'_>, path: &[u8]) -> PyResult<PyTree> {
-    let path = path_of(path);
-    let (inner, size) = attended(py, |go_on| {
-        let opened = open(path)?.watched(go_on);
-        Ok::<_, Error>((tree::read_tree(&opened)?, opened.size))
-    })?;
-    let (lines, damage) = (inner.rows.lines, inner.rows.damage.clone());
-    let kinds = inner.rows.kinds().iter().map(|kind| PyString::intern(py, kind).unbind()).collect();
-    Ok((Index { inner, kinds }, lines, damage.count, damage.offsets, size))
-}
-
-/// What stands behind the entries of a tree.
-#[pyclass(module = "rehydrate._native", frozen)]
-struct Index {
-    inner: index::Index,
-    /// A type is one object wherever it comes again.
-    kinds: Vec<Py<PyString>>,
-}
-
-impl Index {
-    /// The place that a record was given by; an `IndexError` when there is none.
-    fn place(&self, place: usize) -> PyResult<usize> {
-        if place < self.inner.rows.len() { Ok(place) } else { Err(PyIndexError::new_err("no such record")) }
-    }
-}
-
-#[pymethods]
-impl Index {
-    fn __len__(&self) -> usize {
-        self.inner.rows.len()
-    }
-
-    /// The records of a range of places as tuples.
-    fn rows<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> PyResult<Bound<'py, PyList>> {
-        let stop = stop.min(self.inner.rows.len());
-        let (mut uuid, mut parent) = ([0; uuid::BYTES], [0; uuid::BYTES]);
-        let rows = PyList::empty(py);
-        for place in start..stop {
-            let entry = self.inner.rows.get(place);
-            let uuid = entry.uuid.map(|id| id.text(&mut uuid));
-            let parent = entry.parent.map(|id| id.text(&mut parent));
-            let kind = entry.kind.map(|kind| &self.kinds[kind]);
-            rows.append((uuid, parent, kind, entry.offset, entry.length))?;
-        }
-        Ok(rows)
-    }
-
-    fn types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let rows = &self.inner.rows;
-        PyList::new(py, (0..rows.len()).map(|place| rows.kind(place).map(|kind| &self.kinds[kind])))
-    }
-
-    fn find(&self, uuid: &Bound<'_, PyString>) -> Option<usize> {
-        // A text with a lone surrogate is none that was read.
-        self.inner.find(uuid.to_cow().ok()?.as_ref())
-    }
-
-    fn parent(&self, place: usize) -> PyResult<Option<usize>> {
-        Ok(self.inner.parent(self.place(place)?))
-    }
-
-    fn children(&self, place: usize) -> PyResult<Vec<usize>> {
-        Ok(self.inner.children(self.place(place)?).collect())
-    }
-
-    fn is_first(&self, place: usize) -> PyResult<bool> {
-        Ok(self.inner.is_first(self.place(place)?))
-    }
-
-    fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        give_numbers(py, py.detach(|| self.inner.parents()))
-    }
-
-    fn signs<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.inner.signs()))
-    }
-
-    fn files<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        give_numbers(py, self.inner.files())
-    }
-
-    fn of_type(&self, py: Python<'_>, kind: &Bound<'_, PyString>, start: usize, stop: usize) -> Vec<usize> {
-        let Ok(kind) = kind.to_cow() else { return Vec::new() };
-        let stop = stop.min(self.inner.rows.len());
-        py.detach(|| self.inner.of_type(&kind, start.min(stop)..stop))
-    }
-}
-
-/// As 32 bits each, in this machine's order.
-fn give_numbers<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
-    PyBytes::new(py, &bytes)
-}
-
-#[pyfunction]
-fn iter_steps(
-    py: Python<'_>,
-    path: &[u8],
-    types: Option<Vec<Vec<u8>>>,
-    range: Option<(i64, i64)>,
-    cursor: Option<(u64, u32)>,
-    is_closed: bool,
-) -> PyResult<Reader> {
-    let choice = Choice::steps(types, range);
-    let path = path_of(path);
-    let inner = py.detach(|| steps::Reader::new(open(path)?, choice, take_cursor(cursor), is_closed))?;
-    Ok(Reader { inner: Mutex::new(inner), are_steps: true, members: 0 })
-}
-
-#[pyfunction]
-fn iter_records(
-    py: Python<'_>,
-    path: &[u8],
-    members: Vec<Vec<u8>>,
-    filters: Vec<(usize, Vec<Vec<u8>>)>,
-    cursor: Option<(u64, u32)>,
-) -> PyResult<Reader> {
-    let filters = filters.into_iter().map(|(member, names)| Filter { member, names }).collect();
-    let count = members.len();
-    let choice = Choice::members(members, filters);
-    let path = path_of(path);
-    let inner = py.detach(|| steps::Reader::new(open(path)?, choice, take_cursor(cursor), false))?;
-    Ok(Reader { inner: Mutex::new(inner), are_steps: false, members: count })
-}
-
-/// What stands behind an iterator of `rehydrate.scan`.
-#[pyclass(module = "rehydrate._native", frozen)]
-struct Reader {
-    inner: Mutex<steps::Reader>,
-    are_steps: bool,
-    members: usize,
-}
-
-impl Reader {
-    /// Waits without holding the interpreter: another thread may be reading a batch.
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, steps::Reader> {
-        match self.inner.try_lock() {
-            Ok(held) => held,
-            Err(_) => self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner),
-        }
-    }
-}
-
-#[pymethods]
-impl Reader {
-    #[getter]
-    fn start(&self, py: Python<'_>) -> u64 {
-        self.lock(py).start
-    }
-
-    #[getter]
-    fn end(&self, py: Python<'_>) -> u64 {
-        self.lock(py).end()
-    }
-
-    #[getter]
-    fn restarted(&self, py: Python<'_>) -> bool {
-        self.lock(py).restarted
-    }
-
-    #[getter]
-    fn damaged(&self, py: Python<'_>) -> u64 {
-        self.lock(py).damage().count
-    }
-
-    #[getter]
-    fn damaged_offsets(&self, py: Python<'_>) -> Vec<u64> {
-        self.lock(py).damage().offsets.clone()
-    }
-
-    /// The next records as tuples, and for each where a later read goes on; two empty lists at the end.
-    fn batch<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Vec<u64>)> {
-        let batch = attended(py, |go_on| self.inner.lock().unwrap_or_else(PoisonError::into_inner).batch(go_on))?;
-        let rows = PyList::empty(py);
-        for row in 0..batch.rows.len() {
-            rows.append(if self.are_steps { step_row(py, &batch, row)? } else { self.record_row(py, &batch, row)? })?;
-        }
-        Ok((rows, batch.rows.iter().map(|row| row.next).collect()))
-    }
-
-    fn cursor(&self, py: Python<'_>, offset: u64) -> PyResult<PyCursor> {
-        let found = py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).cursor(offset))?;
-        Ok(give_cursor(found))
-    }
-
-    /// Lets go of the file and the buffers; its cursor is not asked for any more.
-    fn close(&self, py: Python<'_>) {
-        self.lock(py).close();
-    }
-}
-
-impl Reader {
-    fn record_row<'py>(&self, py: Python<'py>, batch: &Batch, row: usize) -> PyResult<Bound<'py, PyTuple>> {
-        let mut values = Vec::with_capacity(self.members + 2);
-        for member in 0..self.members {
-            values.push(give_value(py, batch.value(row, member))?);
-        }
-        let Row { offset, length, .. } = batch.rows[row];
-        values.push(offset.into_pyobject(py)?.into_any());
-        values.push(length.into_pyobject(py)?.into_any());
-        PyTuple::new(py, values)
-    }
-}
-
-fn step_row<'py>(py: Python<'py>, batch: &Batch, row: usize) -> PyResult<Bound<'py, PyTuple>> {
-    let text = |member| batch.value(row, member).map_or(Ok(None), |raw| give_text(py, raw));
-    let Row { step, offset, length, raw, .. } = batch.rows[row];
-    let raw = give_bytes(py, &batch.bytes[raw.0..raw.1])?;
-    (step, text(INDEX + 1)?, text(INDEX + 2)?, text(INDEX + 3)?, text(INDEX + 4)?, offset, length, raw)
-        .into_pyobject(py)
-}
-
-fn give_bytes<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    check_room(raw)?;
-    Ok(PyBytes::new(py, raw))
-}
-
-/// None when the value is no string.
-fn give_text<'py>(py: Python<'py>, raw: &[u8]) -> PyResult<Option<Bound<'py, PyString>>> {
-    check_room(raw)?;
-    Ok(text::string(raw).map(|text| PyString::new(py, &text)))
-}
-
-/// Asks for the memory that is needed to make something of a large value: where there is none, a `MemoryError` can
-/// still be told; in the making of it the process would end.
-fn check_room(raw: &[u8]) -> PyResult<()> {
-    if raw.len() > LARGE_BYTES && Vec::<u8>::new().try_reserve_exact(raw.len().saturating_mul(2)).is_err() {
-        return Err(PyMemoryError::new_err(format!("too little memory for a value of {} bytes", raw.len())));
-    }
-    Ok(())
-}
-
-/// A plain value as it is; a list, an object or an integer beyond 64 bits as its bytes, to be decoded in Python.
-fn give_value<'py>(py: Python<'py>, raw: Option<&[u8]>) -> PyResult<Bound<'py, PyAny>> {
-    let none = || py.None().into_bound(py);
-    let Some(raw) = raw else { return Ok(none()) };
-    if let Some(text) = give_text(py, raw)? {
-        return Ok(text.into_any());
-    }
-    match text::scalar(raw) {
-        Scalar::Integer(number) => Ok(number.into_pyobject(py)?.into_any()),
-        Scalar::Float(number) => Ok(number.into_pyobject(py)?.into_any()),
-        Scalar::Bool(flag) => Ok(flag.into_pyobject(py)?.to_owned().into_any()),
-        Scalar::Null => Ok(none()),
-        Scalar::Other => Ok(give_bytes(py, raw)?.into_any()),
-    }
-}
-
 #[pyfunction]
 fn open_unlinked(py: Python<'_>, path: &[u8]) -> PyResult<i32> {
     let path = path_of(path);
@@ -485,12 +231,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(probe_many, module)?)?;
     module.add_function(wrap_pyfunction!(find_step, module)?)?;
     module.add_function(wrap_pyfunction!(probe_candidates, module)?)?;
-    module.add_function(wrap_pyfunction!(read_tree, module)?)?;
+    module.add_function(wrap_pyfunction!(index::read_tree, module)?)?;
     module.add_function(wrap_pyfunction!(cursor_at, module)?)?;
-    module.add_function(wrap_pyfunction!(iter_steps, module)?)?;
-    module.add_function(wrap_pyfunction!(iter_records, module)?)?;
+    module.add_function(wrap_pyfunction!(reader::iter_steps, module)?)?;
+    module.add_function(wrap_pyfunction!(reader::iter_records, module)?)?;
     module.add_function(wrap_pyfunction!(open_unlinked, module)?)?;
     module.add_function(wrap_pyfunction!(gate, module)?)?;
-    module.add_class::<Index>()?;
-    module.add_class::<Reader>()
+    module.add_class::<index::Index>()?;
+    module.add_class::<reader::Reader>()
 }
