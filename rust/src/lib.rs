@@ -10,6 +10,7 @@
 
 #![deny(missing_docs, unsafe_code)]
 
+mod best;
 mod bits;
 pub mod cursor;
 pub mod error;
@@ -20,6 +21,7 @@ pub mod lines;
 mod links;
 pub mod members;
 pub mod needles;
+mod number;
 pub mod open;
 mod parts;
 pub mod probe;

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
+use crate::best::{Best, ESCAPE_NEEDLE, Head, STEP_NEEDLE, Sought, keys, needles};
 use crate::error::Error;
 use crate::lines::{Aligned, BUFFER_BYTES, Lines, ReadAt, SMALL_BUFFER_BYTES, line_start};
 use crate::needles::AnyOf;
 use crate::open::{Opened, open};
-use crate::records::{Record, Records, Sift, Unread, claimed_step, leading_step};
+use crate::records::{Records, claimed_step};
 use crate::threads;
-use crate::walker::Keys;
 use crate::watch::GoOn;
 
 /// The first record with a step is looked for in this many lines that are not blank.
@@ -24,9 +24,6 @@ const HEAD_LINES: u64 = 16;
 const WINDOW_BYTES: u64 = 64 * 1024;
 /// The buffer of a search through a whole file is so many times that of a look at its ends.
 const SEARCH_TIMES: usize = BUFFER_BYTES / SMALL_BUFFER_BYTES;
-
-const STEP: usize = 0;
-const CREATED_AT: usize = 1;
 
 /// A record with a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -245,21 +242,6 @@ impl Looker {
     }
 }
 
-const STEP_NEEDLE: &str = "\"step_index\"";
-const ESCAPE_NEEDLE: &str = "\\u00";
-
-fn needles() -> [Finder<'static>; 2] {
-    [STEP_NEEDLE, ESCAPE_NEEDLE].map(Finder::new)
-}
-
-fn keys() -> Keys {
-    Keys::new(&[b"step_index", b"created_at"])
-}
-
-fn place(record: &mut Record<'_>, step: i64) -> io::Result<Place> {
-    Ok(Place { step, created_at: record.text(CREATED_AT)?, offset: record.offset() })
-}
-
 /// The end of a file, as it was read.
 struct Held<'b> {
     bytes: &'b [u8],
@@ -310,7 +292,7 @@ fn last_window(
             && needles[0].find(&content[2..]).is_none()
             && !(has_escape && needles[1].find(content).is_some());
         if !spared {
-            let mut found = Best { last: None, wanted: None, ..best };
+            let mut found = best.anew();
             records.restart(base + line as u64, base + end as u64);
             while records.next_line(held, &mut found)?.is_some() {}
             best.add_earlier(found);
@@ -319,87 +301,4 @@ fn last_window(
     }
     let found = TailWindow { start: base + start as u64, last: best.last, wanted: best.wanted };
     Ok((best.has_records || is_all).then_some(found))
-}
-
-/// Takes the first record with a step.
-struct Head(Option<Place>);
-
-impl Sift for Head {
-    fn passes(&mut self, _line: &mut Unread<'_>) -> bool {
-        false
-    }
-
-    fn take(&mut self, record: &mut Record<'_>) -> io::Result<bool> {
-        if self.0.is_none()
-            && let Some(step) = record.step(STEP)?
-        {
-            self.0 = Some(place(record, step)?);
-        }
-        Ok(true)
-    }
-}
-
-/// Takes the last of the highest steps, and the last of the highest within a range.
-struct Best {
-    range: (i64, i64),
-    has_records: bool,
-    last: Option<Place>,
-    wanted: Option<Place>,
-}
-
-impl Best {
-    fn new(step: i64, slack: u64) -> Self {
-        Self { range: (step.saturating_sub_unsigned(slack), step), has_records: false, last: None, wanted: None }
-    }
-
-    /// Whether a record with this step, further ahead in the file than all so far, would be taken.
-    fn is_better(&self, step: i64) -> bool {
-        let beats = |best: &Option<Place>| best.as_ref().is_none_or(|best| best.step < step);
-        beats(&self.last) || ((self.range.0..=self.range.1).contains(&step) && beats(&self.wanted))
-    }
-
-    /// Adds what was found further ahead in the file.
-    fn add_earlier(&mut self, found: Self) {
-        self.has_records |= found.has_records;
-        for (best, found) in [(&mut self.last, found.last), (&mut self.wanted, found.wanted)] {
-            let step = |place: &Option<Place>| place.as_ref().map(|place| place.step);
-            if step(&found) > step(best) {
-                *best = found;
-            }
-        }
-    }
-}
-
-impl Sift for Best {
-    fn passes(&mut self, _line: &mut Unread<'_>) -> bool {
-        false
-    }
-
-    fn take(&mut self, record: &mut Record<'_>) -> io::Result<bool> {
-        self.has_records = true;
-        let Some(step) = record.step(STEP)? else { return Ok(true) };
-        if self.last.as_ref().is_none_or(|last| last.step <= step) {
-            self.last = Some(place(record, step)?);
-        }
-        if (self.range.0..=self.range.1).contains(&step) && self.wanted.as_ref().is_none_or(|best| best.step <= step) {
-            self.wanted = Some(place(record, step)?);
-        }
-        Ok(true)
-    }
-}
-
-/// As [`Best`], for a long read: lines that provably hold no better step go by.
-struct Sought(Best);
-
-impl Sift for Sought {
-    fn passes(&mut self, line: &mut Unread<'_>) -> bool {
-        let Some(step) = leading_step(line) else { return false };
-        let (low, high) = self.0.range;
-        let low = self.0.wanted.as_ref().map_or(low, |best| best.step);
-        !(low..=high).contains(&step) && !line.holds(0)
-    }
-
-    fn take(&mut self, record: &mut Record<'_>) -> io::Result<bool> {
-        self.0.take(record)
-    }
 }
