@@ -77,3 +77,7 @@ def test_all_that_is_kept_is_verbatim_and_little(text, times):
         assert len(found) <= most
         assert all(each in text and 0 < len(each) <= size for each in found)
     assert all(text[start:end].strip() for start, end in notable.telling_spans(text))
+
+
+def test_a_line_that_is_blank_as_far_as_it_is_looked_at_is_no_fault():
+    assert notable.file_lines(" " * 1_000 + "a = 1") == (" " * (notable.LINE_CHARS + MARGIN),)

@@ -233,8 +233,8 @@ def _file_score(line: str) -> float:
     has_digit = _DIGITS.search(line) is not None
     score = 1.0 if has_digit else 0.0
     score += 2.0 if (has_digit or "=" in line or ":" in line) and _VALUE.search(line) else 0.0
-    words = line.split(None, 3)[:3]
-    score -= 1.5 if words[0] in _BORROWS else 0.0
+    words = line.split(None, 3)[:3]  # none where what is looked at is all blank
+    score -= 1.5 if words and words[0] in _BORROWS else 0.0
     score += 1.0 if not _DEFINES.isdisjoint(words) else 0.0
     score += 1.5 if ("#" in line or "//" in line or "--" in line or "*" in line) and _count(line, _REMARKS) else 0.0
     return score - (1.0 if len(line) > 2 * LINE_CHARS else 0.0)
