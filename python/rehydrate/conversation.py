@@ -2,9 +2,11 @@
 
 Nothing here knows a client, a file format or a budget.  A *step* is an `int` for clients that number their records;
 clients that do not (their records have uuids) put the uuid there, so a step is only ever compared by its client.
-All of it is plain data: built once by a client, never changed afterwards.
+All of it is plain data: built once by a client, never changed afterwards; what is noted of a text may be looked for
+when it is first asked for.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Step = int | str
@@ -81,7 +83,7 @@ class ToolCall:
     detail: str = ""
     """What it is about where it names no file and runs no command: a task, a pattern, a query; at most KEPT_CHARS
     of it."""
-    noted: tuple[str, ...] = ()
+    noted: Sequence[str] = ()
     """Lines of its result, or of the text it writes, that are worth keeping (see `notable`), best first."""
     failed: bool = False
     """True when its result is an error."""
@@ -101,7 +103,7 @@ class Turn:
     """Index into `Conversation.segments`."""
     calls: tuple[ToolCall, ...] = ()
     """The tools that the response calls, in order; empty for a user."""
-    noted: tuple[str, ...] = ()
+    noted: Sequence[str] = ()
     """Sentences of a response that are worth keeping (see `notable`), best first, also where `text` was not kept."""
 
 

@@ -3,14 +3,16 @@
 Promises: every answer is verbatim from the text (whole lines or sentences, cut at their end where too long, after more
 than is shown: see `redact.MARGIN`), but for private keys, of which no line is kept; best first, never more than a few;
 any text is fine, and of a long one only the two ends are looked at, so that keeping the notes of a large log costs
-little time and memory.  Nothing here knows a client.
+little memory; and nothing is weighed before somebody asks for it, for of most texts nobody does.  Nothing here knows a
+client.
 
 A line that is like many others of its text says little, and one with a number, a value or an outcome says much.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
 
 from rehydrate.redact import MARGIN, mask_key_blocks
 
@@ -88,40 +90,70 @@ _FILLER = re.compile(
     r"|^(?:checking|done|thanks)\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+|(?<=[。！？])")
+_SENTENCE_END = re.compile(r"[.!?][\"')\]]?\s+|[。！？]")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
-def result_lines(text: str) -> tuple[str, ...]:
+class Noted(Sequence[str]):
+    """What is worth keeping of a text, best first; looked for when it is first asked for."""
+
+    __slots__ = ("_find", "_found", "_text")
+
+    def __init__(self, text: str, find: Callable[[str], tuple[str, ...]]) -> None:
+        self._text = text
+        self._find = find
+        self._found: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        return self._all()[at]
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == (other._all() if isinstance(other, Noted) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def _all(self) -> tuple[str, ...]:
+        if self._found is None:
+            self._found, self._text = self._find(self._text), ""
+        return self._found
+
+
+class _Sentences(Noted):
+    """As of many answers it is only asked whether they have any, that is answered by the first one."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return any(True for _ in _scored(self._text)) if self._found is None else bool(self._found)
+
+
+def result_lines(text: str) -> Noted:
     """Of what a tool answered."""
-    return _best(_ends(_STYLE.sub("", text)).splitlines(), _result_score)
+    return Noted(_ends(_STYLE.sub("", text)), _best_of_result)
 
 
-def file_lines(text: str) -> tuple[str, ...]:
+def file_lines(text: str) -> Noted:
     """Of a file's content, as it is or as a reading tool numbers its lines."""
-    lines = _ends(text).splitlines()
-    if lines and _NUMBERED.match(lines[0]):
-        lines = [_NUMBERED.sub("", line) for line in lines]
-    return _best(lines, _file_score)
+    return Noted(_ends(text), _best_of_file)
 
 
-def changed_lines(old: str, new: str) -> tuple[str, ...]:
+def changed_lines(old: str, new: str) -> Noted:
     """Of what an edit puts in the place of something else: lines that were not there before."""
     before = {line.strip() for line in mask_key_blocks(old).splitlines()}
-    return _best((line for line in _ends(new).splitlines() if line.strip() not in before), _file_score)
+    return Noted("\n".join(line for line in _ends(new).splitlines() if line.strip() not in before), _best_changed)
 
 
-def sentences(text: str) -> tuple[str, ...]:
+def sentences(text: str) -> Noted:
     """Of what an assistant said: what it decided, found, or gave as a reason."""
-    ends = _ends(text)
-    found = [ends[start:end] for start, end in spans(ends)]
-    scored = []
-    for place, sentence in enumerate(found):
-        score = _decision_score(sentence) + (0.5 if place == len(found) - 1 else 0.0)
-        if score >= 1.5:
-            scored.append((-score, place, sentence))
-    scored.sort()
-    return tuple(sentence[: SENTENCE_CHARS + MARGIN] for _, _, sentence in scored[:SENTENCES])
+    return _Sentences(_ends(text), _best_sentences)
 
 
 def is_rule(text: str) -> bool:
@@ -148,9 +180,8 @@ def telling_spans(text: str) -> list[tuple[int, int]]:
     return [(start, end) for _, start, end in sorted(scored)]
 
 
-def spans(text: str) -> list[tuple[int, int]]:
+def spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence, a line being at least one; what stands in code fences is left out."""
-    found = []
     at = 0
     fenced = False
     for line in text.splitlines(keepends=True):
@@ -162,21 +193,20 @@ def spans(text: str) -> list[tuple[int, int]]:
                 sentence = line[start:end]
                 if _WORD.search(sentence):
                     lead = len(sentence) - len(sentence.lstrip())
-                    found.append((at + start + lead, at + start + len(sentence.rstrip())))
+                    yield at + start + lead, at + start + len(sentence.rstrip())
                 start = end
         at += len(line)
-    return found
 
 
-def _spans_at_ends(text: str) -> list[tuple[int, int]]:
+def _spans_at_ends(text: str) -> Iterator[tuple[int, int]]:
     """As `spans`; of a text that is beyond measure, those of its start and its end."""
     if len(text) <= LOOKED_CHARS:
-        return spans(text)
+        yield from spans(text)
+        return
     end = len(text) - _END_CHARS
-    return [
-        *spans(text[:_END_CHARS]),
-        *((start + end, stop + end) for start, stop in spans(text[end:])),
-    ]
+    yield from spans(text[:_END_CHARS])
+    for start, stop in spans(text[end:]):
+        yield start + end, stop + end
 
 
 def _ends(text: str) -> str:
@@ -188,18 +218,36 @@ def _ends(text: str) -> str:
     return (start[0] or start[2]) + "\n" + end[2]
 
 
-def _best(lines: Iterable[str], score: Callable[[str], float]) -> tuple[str, ...]:
+def _best_of_result(text: str) -> tuple[str, ...]:
+    return _best(text.splitlines(), _result_scores)
+
+
+def _best_of_file(text: str) -> tuple[str, ...]:
+    lines = text.splitlines()
+    if lines and _NUMBERED.match(lines[0]):
+        lines = [_NUMBERED.sub("", line) for line in lines]
+    return _best(lines, _file_scores)
+
+
+def _best_changed(text: str) -> tuple[str, ...]:
+    return _best(text.splitlines(), _file_scores)
+
+
+def _best(lines: list[str], scores: Callable[[list[str]], list[float]]) -> tuple[str, ...]:
     """The lines that say most; of those that are alike the first."""
     kept = [line.rstrip() for line in lines if _WORD.search(line)]
-    shapes = [_shape(line) for line in kept]
+    if not kept:
+        return ()
+    # What lines of a series have in common; found of all at once, as no digits go on behind a line's end.
+    shapes = _DIGITS.sub("0", "\n".join([line[:100].strip() for line in kept])).split("\n")
     often = Counter(shapes)
     last = len(kept) - 1
     scored = []
-    for place, (line, shape) in enumerate(zip(kept, shapes, strict=True)):
+    for place, (score, shape) in enumerate(zip(scores([line[:1_000] for line in kept]), shapes, strict=True)):
         count = often[shape]
         if count > _COMMON and LINES < place < last and len(often) > LINES:
             continue  # one of a series
-        worth = score(line[:1_000]) + (1.0 if count == 1 else -0.5 if count <= _COMMON else -3.0)
+        worth = score + (1.0 if count == 1 else -0.5 if count <= _COMMON else -3.0)
         scored.append((-(worth + (0.75 if place == last else 0.25 if place == 0 else 0.0)), place))
     scored.sort()
     taken: dict[str, str] = {}
@@ -210,40 +258,72 @@ def _best(lines: Iterable[str], score: Callable[[str], float]) -> tuple[str, ...
     return tuple(taken.values())
 
 
-def _shape(line: str) -> str:
-    """What lines of a series have in common."""
-    return _DIGITS.sub("0", line[:100].strip())
+def _best_sentences(text: str) -> tuple[str, ...]:
+    return tuple(sentence[: SENTENCE_CHARS + MARGIN] for _, _, sentence in sorted(_scored(text))[:SENTENCES])
+
+
+def _scored(text: str) -> Iterator[tuple[float, int, str]]:
+    """The sentences that say enough, each behind what it is sorted by; the last one counts more."""
+    before = -1, ""
+    for place, (start, end) in enumerate(spans(text)):
+        if place and (score := _decision_score(before[1])) >= 1.5:
+            yield -score, *before
+        before = place, text[start:end]
+    if before[1] and (score := _decision_score(before[1]) + 0.5) >= 1.5:
+        yield -score, *before
 
 
 def _count(text: str, words: frozenset[str], signs: tuple[str, ...] = ()) -> int:
     """How many of the words a text has, each as often as it comes up; of scripts without spaces, how many signs."""
-    tokens = _TOKEN.findall(text.lower())
-    found = 0 if words.isdisjoint(tokens) else sum(token in words for token in tokens)
-    return found + (0 if text.isascii() else sum(sign in text for sign in signs))
+    return _among(_TOKEN.findall(text.lower()), words) + (0 if text.isascii() else sum(sign in text for sign in signs))
 
 
-def _result_score(line: str) -> float:
-    has_digit = _DIGITS.search(line) is not None
-    score = (1.5 + (1.0 if _VALUE.search(line) else 0.0)) if has_digit else 0.0
-    score += 1.5 if _count(line, _OUTCOMES) else 0.0
-    return score - (1.0 if len(line) > 2 * LINE_CHARS else 0.0)
+def _among(tokens: list[str], words: frozenset[str]) -> int:
+    return 0 if words.isdisjoint(tokens) else sum(token in words for token in tokens)
 
 
-def _file_score(line: str) -> float:
-    has_digit = _DIGITS.search(line) is not None
-    score = 1.0 if has_digit else 0.0
-    score += 2.0 if (has_digit or "=" in line or ":" in line) and _VALUE.search(line) else 0.0
-    words = line.split(None, 3)[:3]  # none where what is looked at is all blank
-    score -= 1.5 if words and words[0] in _BORROWS else 0.0
-    score += 1.0 if not _DEFINES.isdisjoint(words) else 0.0
-    score += 1.5 if ("#" in line or "//" in line or "--" in line or "*" in line) and _count(line, _REMARKS) else 0.0
-    return score - (1.0 if len(line) > 2 * LINE_CHARS else 0.0)
+def _said(lines: list[str], words: frozenset[str]) -> frozenset[str]:
+    """Those of the words that any of the lines has."""
+    return words.intersection(_TOKEN.findall("\n".join(lines).lower()))
+
+
+def _has(line: str, words: frozenset[str]) -> bool:
+    folded = line.lower()
+    return any(word in folded for word in words) and not words.isdisjoint(_TOKEN.findall(folded))
+
+
+def _result_scores(lines: list[str]) -> list[float]:
+    outcomes = _said(lines, _OUTCOMES)
+    scores = []
+    for line in lines:
+        score = (1.5 + (1.0 if _VALUE.search(line) else 0.0)) if _DIGITS.search(line) else 0.0
+        score += 1.5 if outcomes and _has(line, outcomes) else 0.0
+        scores.append(score - (1.0 if len(line) > 2 * LINE_CHARS else 0.0))
+    return scores
+
+
+def _file_scores(lines: list[str]) -> list[float]:
+    scores = []
+    for line in lines:
+        score = 1.0 if (has_digit := _DIGITS.search(line)) else 0.0
+        score += 2.0 if (has_digit or "=" in line or ":" in line) and _VALUE.search(line) else 0.0
+        words = line.split(None, 3)[:3]  # none where what is looked at is all blank
+        score -= 1.5 if words and words[0] in _BORROWS else 0.0
+        score += 1.0 if not _DEFINES.isdisjoint(words) else 0.0
+        if "#" in line or "//" in line or "--" in line or "*" in line:
+            score += 1.5 if _has(line, _REMARKS) else 0.0
+        scores.append(score - (1.0 if len(line) > 2 * LINE_CHARS else 0.0))
+    return scores
 
 
 def _decision_score(sentence: str) -> float:
     sentence = sentence[:1_000]
-    score = 1.75 * min(_count(sentence, _DECISIONS, _DECISION_SIGNS), 2)
-    score += 0.75 * min(_count(sentence, _LEANINGS), 2)
+    tokens = _TOKEN.findall(sentence.lower())
+    decided = _among(tokens, _DECISIONS)
+    decided += 0 if sentence.isascii() else sum(sign in sentence for sign in _DECISION_SIGNS)
+    score = 1.75 * min(decided, 2) + 0.75 * min(_among(tokens, _LEANINGS), 2)
     score += 0.75 if _DIGITS.search(sentence) else 0.0
+    if not score:  # a name alone says too little
+        return 0.0
     score += 0.75 if _NAMES.search(sentence) else 0.0
     return score - (1.5 if _FILLER.match(sentence.lstrip("#*-> ")) else 0.0) - (1.0 if sentence.endswith("?") else 0.0)

@@ -119,6 +119,16 @@ def test_files_are_listed_with_how_which_lines_and_what_was_noted() -> None:
     assert "- /w/src/a.py (Read, lines 1-80; Edit, lines 12)\n  | LIMIT = 41\n  | LIMIT = 40\n" in values(made)[0]
 
 
+def test_calls_whose_lines_have_no_room_are_not_asked_for_them() -> None:
+    class Unasked(tuple):  # type: ignore[type-arg]
+        def __len__(self) -> int:
+            raise AssertionError("a call was asked in vain")
+
+    old = [replace(ran("make"), noted=Unasked()) for _ in range(20)]
+    new = [ran("make", f"{number} tests failed") for number in range(80)]
+    assert "79 tests failed" in values(conversation([user(0, "go"), called(1, *old, *new)]))[0]
+
+
 def test_every_path_is_there_even_where_only_names_fit() -> None:
     paths = [f"/home/user/work/src/part_{number // 30}/module_{number}.py" for number in range(600)]
     made = conversation([user(0, "go"), *(called(1 + n, read(path, "x = 1")) for n, path in enumerate(paths))],

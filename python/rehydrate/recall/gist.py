@@ -8,7 +8,6 @@ import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import zip_longest
 
 from rehydrate.conversation import KEPT_CHARS, Conversation, ToolCall, Turn
 from rehydrate.credentials import is_secret
@@ -171,6 +170,12 @@ class Subject:
     """Oldest first."""
 
 
+def _may_be_shown(path: str | None) -> bool:
+    """False for a file that a host gives back by itself, and for one that nobody is to see."""
+    name = (path or "").replace("\\", "/")
+    return path is None or not (posixpath.basename(name) in _RESTORED or is_secret(name))
+
+
 class Subjects:
     """Files, or commands and all else, with lines of what was read, written or answered; latest first."""
 
@@ -181,6 +186,7 @@ class Subjects:
         self._found = found[:LISTED_MAX]
         self._clean = clean
         self._measure = measure
+        self._may_be_shown = cache(_may_be_shown)  # a file is asked for at one level after the other
 
     def at(self, level: int) -> Iterator[Item]:
         """At level 0 names only."""
@@ -221,15 +227,21 @@ class Subjects:
             row += written
         return Item("", "row", row, "")
 
-    def _noted(self, subject: Subject, level: int) -> list[str]:
-        """Every call's best line, latest call first, then every call's second."""
-        if subject.path is not None:
-            path = subject.path.replace("\\", "/")
-            if posixpath.basename(path) in _RESTORED or is_secret(path):
-                return []
-        each = [call.noted[: _LINES_EACH[level]] for call in reversed(subject.calls)]
-        lines = (_flat(_shown(line, self._clean, LINE_CHARS)) for rank in zip_longest(*each) for line in rank if line)
-        return list(dict.fromkeys(lines))[: _LINES_ALL[level]]
+    def _noted(self, subject: Subject, level: int) -> Iterator[str]:
+        """Every call's best line, latest call first, then every call's second; no call is asked in vain."""
+        if level and not self._may_be_shown(subject.path):
+            return
+        given: set[str] = set()
+        for rank in range(_LINES_EACH[level]):
+            for call in reversed(subject.calls):
+                if rank >= len(call.noted) or not call.noted[rank]:
+                    continue
+                line = _flat(_shown(call.noted[rank], self._clean, LINE_CHARS))
+                if line not in given:
+                    yield line
+                    given.add(line)
+                    if len(given) == _LINES_ALL[level]:
+                        return
 
     def _clipped(self, text: str, units: int) -> str:
         """A name within its units, its end kept."""
@@ -252,7 +264,7 @@ def commands_of(conversation: Conversation) -> list[Subject]:
     """Commands, and calls that name no file, latest first; the same one is listed once."""
     found: dict[str, Subject] = {}
     for call in _calls(conversation):
-        if call.path or (not call.command and not call.noted and not call.detail):
+        if call.path or (not call.command and not call.detail and not call.noted):
             continue
         name = _name(call.name, _NAME_CHARS)
         title = f"$ {call.command}" if call.command else f"{name}: {call.detail}" if call.detail else name

@@ -1,6 +1,6 @@
 """What one call of a tool was about, and what of its result is worth keeping."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +85,7 @@ def chars_of(call: messages.Call, outcome: Outcome | None) -> int:
     return sum(min(len(text), notable.LOOKED_CHARS) for text in texts)
 
 
-def _noted(call: messages.Call, outcome: Outcome | None) -> tuple[str, ...]:
+def _noted(call: messages.Call, outcome: Outcome | None) -> Sequence[str]:
     given = call.input
     if call.name == "Edit":
         return notable.changed_lines(text_member(given, "old_string"), text_member(given, "new_string"))

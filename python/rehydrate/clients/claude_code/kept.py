@@ -71,7 +71,7 @@ class _Answer:
     calls: list[ToolCall] = field(default_factory=list)
     touches: list[tuple[str, str, float | None]] = field(default_factory=list)
     """Path, kind and time."""
-    noted: tuple[str, ...] = ()
+    noted: Sequence[str] = ()
     is_dropped: bool = False
     """Its text was let go of."""
 
