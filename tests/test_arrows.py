@@ -25,7 +25,7 @@ ROOMS = {
     "files": {"_native"},
     "hook": {"_native", "clients", "conversation", "gate", "scan", "serve", "settings", "state"},
     "gate": {"scan"},
-    "notable": {"redact"},
+    "notable": {"_native", "redact"},
     "paths": set(),
     "recall": {"conversation", "files", "notable", "redact", "settings", "unseen"},
     "redact": set(),

@@ -1,10 +1,22 @@
 """notable: of a long text the few lines that say most, verbatim."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rehydrate import notable
 from rehydrate.redact import MARGIN
+from tests.helpers import NATIVE_MISSING
+
+
+@pytest.fixture(params=["native", "pure"], autouse=True)
+def implementation(request, monkeypatch):
+    if request.param == "pure":
+        monkeypatch.setattr(notable, "IS_NATIVE", False)
+    elif NATIVE_MISSING:
+        pytest.skip(f"no native module: {NATIVE_MISSING}")
+    else:
+        monkeypatch.setattr(notable, "IS_NATIVE", True)
 
 
 def test_of_a_series_the_line_that_differs_comes_first():
@@ -79,5 +91,21 @@ def test_all_that_is_kept_is_verbatim_and_little(text, times):
     assert all(text[start:end].strip() for start, end in notable.telling_spans(text))
 
 
+def test_nothing_is_weighed_before_somebody_asks(monkeypatch):
+    def weighed(*_):
+        raise AssertionError("nobody has asked")
+
+    monkeypatch.setattr(notable, "in_rust", weighed)
+    monkeypatch.setattr(notable, "in_python", weighed)
+    found = [notable.result_lines("a = 1"), notable.file_lines("a = 1"), notable.changed_lines("", "a = 1")]
+    with pytest.raises(AssertionError, match="nobody has asked"):
+        len(found[0])
+
+
 def test_a_line_that_is_blank_as_far_as_it_is_looked_at_is_no_fault():
     assert notable.file_lines(" " * 1_000 + "a = 1") == (" " * (notable.LINE_CHARS + MARGIN),)
+
+
+def test_whether_there_is_a_sentence_is_told_as_its_number_tells():
+    for text in ("", "Done.", "I chose 3 of them, because they are small. Done.", "It is so."):
+        assert bool(notable.sentences(text)) is (len(notable.sentences(text)) > 0)

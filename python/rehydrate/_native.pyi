@@ -14,6 +14,10 @@ __all__ = [
     "gate",
     "iter_records",
     "iter_steps",
+    "notable_lines",
+    "notable_rule",
+    "notable_sentences",
+    "notable_telling",
     "open_unlinked",
     "probe",
     "probe_candidates",
@@ -117,3 +121,18 @@ def open_unlinked(path: bytes) -> int:
 
 def gate(fd: int) -> tuple[bool, bytes]:
     """Reads the hook's payload: whether there is provably nothing to do, and what was read."""
+
+def notable_lines(text: str, kind: str) -> list[str] | None:
+    """The lines of a text that say most, best first; `kind`: `result`, `file` or `change`.
+
+    None for a text with characters of which only Python knows what they are.
+    """
+
+def notable_sentences(text: str) -> list[str] | None:
+    """The same of sentences."""
+
+def notable_rule(text: str) -> bool | None:
+    """Whether a request says what is to hold."""
+
+def notable_telling(text: str) -> list[tuple[int, int]] | None:
+    """Start and end of the sentences of a request that say most, best first."""

@@ -3,18 +3,28 @@
 Promises: every answer is verbatim from the text (whole lines or sentences, cut at their end where too long, after more
 than is shown: see `redact.MARGIN`), but for private keys, of which no line is kept; best first, never more than a few;
 any text is fine, and of a long one only the two ends are looked at, so that keeping the notes of a large log costs
-little memory; and nothing is weighed before somebody asks for it, for of most texts nobody does.  Nothing here knows a
+little memory; nothing is weighed before somebody asks for it, for of most texts nobody does.  Nothing here knows a
 client.
+
+The native module weighs what it knows every character of, and gives the same answers as what is written here.
 
 A line that is like many others of its text says little, and one with a number, a value or an outcome says much.
 """
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
 from rehydrate.redact import MARGIN, mask_key_blocks
+
+try:
+    from rehydrate import _native
+except ImportError:
+    _native = None  # type: ignore[assignment]
+
+IS_NATIVE = _native is not None and os.environ.get("REHYDRATE_PURE") != "1"
 
 LINES = 4
 """Lines that are kept of one result or file."""
@@ -97,15 +107,21 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)")
 class Noted(Sequence[str]):
     """What is worth keeping of a text, best first; looked for when it is first asked for."""
 
-    __slots__ = ("_find", "_found", "_text")
+    __slots__ = ("_found", "_kind", "_text")
 
-    def __init__(self, text: str, find: Callable[[str], tuple[str, ...]]) -> None:
+    def __init__(self, text: str, kind: str) -> None:
+        """`kind`: `result`, `file` or `change` for lines, `said` for sentences."""
         self._text = text
-        self._find = find
+        self._kind = kind
         self._found: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self._all())
+
+    def __bool__(self) -> bool:
+        if self._found is None and self._kind == "said" and not IS_NATIVE:
+            return any(True for _ in _scored(self._text))  # more is asked of few answers, and one sentence tells
+        return len(self) > 0
 
     @overload
     def __getitem__(self, at: int) -> str: ...
@@ -120,45 +136,62 @@ class Noted(Sequence[str]):
     def __hash__(self) -> int:
         return hash(self._all())
 
+    def __repr__(self) -> str:
+        return repr(self._all())
+
     def _all(self) -> tuple[str, ...]:
         if self._found is None:
-            self._found, self._text = self._find(self._text), ""
+            found = in_rust(self._text, self._kind) if IS_NATIVE else None
+            self._found = in_python(self._text, self._kind) if found is None else tuple(found)
+            self._text = ""
         return self._found
 
 
-class _Sentences(Noted):
-    """As of many answers it is only asked whether they have any, that is answered by the first one."""
+def in_rust(text: str, kind: str) -> list[str] | None:
+    """What is worth keeping; None for a text with characters that only Python knows."""
+    return _native.notable_sentences(text) if kind == "said" else _native.notable_lines(text, kind)
 
-    __slots__ = ()
 
-    def __bool__(self) -> bool:
-        return any(True for _ in _scored(self._text)) if self._found is None else bool(self._found)
+def in_python(text: str, kind: str) -> tuple[str, ...]:
+    """The same of any text."""
+    if kind == "said":
+        return tuple(sentence[: SENTENCE_CHARS + MARGIN] for _, _, sentence in sorted(_scored(text))[:SENTENCES])
+    lines = text.splitlines()
+    if kind == "file" and lines and _NUMBERED.match(lines[0]):
+        lines = [_NUMBERED.sub("", line) for line in lines]
+    return _best(lines, _result_scores if kind == "result" else _file_scores)
 
 
 def result_lines(text: str) -> Noted:
     """Of what a tool answered."""
-    return Noted(_ends(_STYLE.sub("", text)), _best_of_result)
+    return Noted(_ends(_STYLE.sub("", text)), "result")
 
 
 def file_lines(text: str) -> Noted:
     """Of a file's content, as it is or as a reading tool numbers its lines."""
-    return Noted(_ends(text), _best_of_file)
+    return Noted(_ends(text), "file")
 
 
 def changed_lines(old: str, new: str) -> Noted:
     """Of what an edit puts in the place of something else: lines that were not there before."""
     before = {line.strip() for line in mask_key_blocks(old).splitlines()}
-    return Noted("\n".join(line for line in _ends(new).splitlines() if line.strip() not in before), _best_changed)
+    return Noted("\n".join(line for line in _ends(new).splitlines() if line.strip() not in before), "change")
 
 
 def sentences(text: str) -> Noted:
     """Of what an assistant said: what it decided, found, or gave as a reason."""
-    return _Sentences(_ends(text), _best_sentences)
+    return Noted(_ends(text), "said")
 
 
 def is_rule(text: str) -> bool:
     """Whether a request that says this sets something that is to hold; of a long one only the start is looked at."""
     text = text[:2_000]
+    found = _native.notable_rule(text) if IS_NATIVE else None
+    return is_rule_in_python(text) if found is None else found
+
+
+def is_rule_in_python(text: str) -> bool:
+    """The twin."""
     return _count(text, _RULES, _RULE_SIGNS) > 0 or _RULE_PHRASES.search(text) is not None
 
 
@@ -166,6 +199,12 @@ def telling_spans(text: str) -> list[tuple[int, int]]:
     """Of a request the sentences that say most, best first, as starts and ends: what is to hold, then what is asked
     for, and what has numbers and names; those that say nothing of the kind are left out.
     """
+    found = _native.notable_telling(text) if IS_NATIVE and len(text) <= LOOKED_CHARS else None
+    return telling_in_python(text) if found is None else found
+
+
+def telling_in_python(text: str) -> list[tuple[int, int]]:
+    """The twin."""
     scored = []
     for start, end in _spans_at_ends(text):
         sentence = text[start : min(end, start + 1_000)]
@@ -218,21 +257,6 @@ def _ends(text: str) -> str:
     return (start[0] or start[2]) + "\n" + end[2]
 
 
-def _best_of_result(text: str) -> tuple[str, ...]:
-    return _best(text.splitlines(), _result_scores)
-
-
-def _best_of_file(text: str) -> tuple[str, ...]:
-    lines = text.splitlines()
-    if lines and _NUMBERED.match(lines[0]):
-        lines = [_NUMBERED.sub("", line) for line in lines]
-    return _best(lines, _file_scores)
-
-
-def _best_changed(text: str) -> tuple[str, ...]:
-    return _best(text.splitlines(), _file_scores)
-
-
 def _best(lines: list[str], scores: Callable[[list[str]], list[float]]) -> tuple[str, ...]:
     """The lines that say most; of those that are alike the first."""
     kept = [line.rstrip() for line in lines if _WORD.search(line)]
@@ -256,10 +280,6 @@ def _best(lines: list[str], scores: Callable[[list[str]], list[float]]) -> tuple
         if len(taken) == LINES:
             break
     return tuple(taken.values())
-
-
-def _best_sentences(text: str) -> tuple[str, ...]:
-    return tuple(sentence[: SENTENCE_CHARS + MARGIN] for _, _, sentence in sorted(_scored(text))[:SENTENCES])
 
 
 def _scored(text: str) -> Iterator[tuple[float, int, str]]:

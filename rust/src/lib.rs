@@ -3,7 +3,8 @@
 //! The files are never mapped into memory and never parsed as a whole: lines come out of one fixed buffer ([`lines`]),
 //! a structural walk finds the top-level members of the few that matter ([`members`]), a faster one ([`whole`]) those of
 //! every line where all matter, and the operations on top of them answer exactly what a full parse would ([`tail`],
-//! [`probe`], [`steps`], [`tree`]). [`gate`] decides for the hook whether there is anything to do at all.
+//! [`probe`], [`steps`], [`tree`]). [`gate`] decides for the hook whether there is anything to do at all; [`notable`]
+//! weighs what was read.
 //!
 //! Whoever calls can end a long read ([`watch`]). Nothing here logs or prints. The Python binding is a feature
 //! (`python`) in a module of its own.
@@ -21,6 +22,7 @@ pub mod lines;
 mod links;
 pub mod members;
 pub mod needles;
+pub mod notable;
 mod number;
 pub mod open;
 mod parts;

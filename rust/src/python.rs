@@ -6,6 +6,7 @@
 //! path, too little memory a `MemoryError`, bad data a `ValueError`.
 
 mod index;
+mod notable;
 mod reader;
 
 use std::ffi::OsStr;
@@ -237,6 +238,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::iter_records, module)?)?;
     module.add_function(wrap_pyfunction!(open_unlinked, module)?)?;
     module.add_function(wrap_pyfunction!(gate, module)?)?;
+    notable::add(module)?;
     module.add_class::<index::Index>()?;
     module.add_class::<reader::Reader>()
 }
