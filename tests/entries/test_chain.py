@@ -1,6 +1,7 @@
 import pytest
 
-from rehydrate.entries.scope import boundaries
+from rehydrate.entries.chain import descent, walk
+from rehydrate.entries.scope import Scope, boundaries
 from rehydrate.entries.view import full_view
 from tests.entries.making import (
     assistant,
@@ -12,6 +13,7 @@ from tests.entries.making import (
     result,
     summary,
     system,
+    text,
     user,
 )
 
@@ -121,3 +123,12 @@ def test_a_result_from_before_a_compaction_does_not_undo_it(scope_of):
     before = [user("a", None), assistant("b", "a", call("1"))]
     scope = scope_of(*before, boundary("B", logical="b"), summary("s", "B"), result("r", "b", "1"), assistant("c", "r"))
     assert chain_of(scope)[0] == ["a", "b", "B", "s", "r", "c"]
+
+
+def test_a_line_of_descent_that_is_asked_for_again_is_that_of_the_question(scope_of):
+    first, second, third = chat("a", "b", "c")
+    scope = scope_of(second, first, third, boundary("B", isSidechain=True), assistant("d", "c", text("Done.")))
+    agent = Scope(scope.log, agent=True)
+    for each, tip in [(scope, 4), (scope, 4), (agent, 4), (scope, 4), (scope, 0), (scope.before(1), 0), (scope, 0)]:
+        found = walk(each, tip, boundaries=boundaries(each), parents={}, past=lambda _: True)
+        assert descent(each, tip) == found

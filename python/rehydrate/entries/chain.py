@@ -5,6 +5,7 @@ circle), what stands before it in the file is taken, and the gap is said.  Only 
 compaction that stands in between: then it was undone.
 """
 
+from array import array
 from bisect import bisect, bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ from .compaction import preserved
 from .ends import leaf
 from .scope import SPOKEN, Scope, boundaries, boundary_of
 
-__all__ = ["Chain", "Gap", "Scope", "boundaries", "boundary_of", "last_said", "leaf", "walk"]
+__all__ = ["Chain", "Gap", "Scope", "boundaries", "boundary_of", "descent", "last_said", "leaf", "walk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,17 @@ def walk(
             break
         at = way.before(at)
     return way.chain()
+
+
+def descent(scope: Scope, tip: int) -> Chain:
+    """From `tip` back to the beginning, past every compaction.  It is asked for several times in a row."""
+    known = scope.log.known
+    key = (tip, scope.end, scope.agent)
+    if known.descent is None or known.descent[0] != key:
+        chain = walk(scope, tip, boundaries=boundaries(scope), parents={}, past=lambda _: True)
+        known.descent = (key, array("i", chain.entries), chain.gaps)
+        return chain
+    return Chain(tuple(known.descent[1]), known.descent[2])
 
 
 def last_said(scope: Scope, tip: int, *, boundaries: list[int]) -> int | None:

@@ -14,6 +14,7 @@ from typing import Any
 from rehydrate import scan
 from rehydrate.paths import open_file
 from rehydrate.scan import Entries, Entry
+from rehydrate.scan._decode import load
 from rehydrate.scan._entries import Sign
 
 KEPT_RECORDS = 512
@@ -39,6 +40,8 @@ class Known:
         self.parents = tree.entries.parents()
         self.compactions: list[int] | None = None
         """The entries that say of themselves that they are compactions; None until somebody has asked."""
+        self.descent: tuple[tuple[int, int, bool], Sequence[int], tuple[Any, ...]] | None = None
+        """What was asked for last of `chain.descent`: tip, end and side, then entries, in little room, and gaps."""
 
 
 _trees: OrderedDict[tuple[object, ...], Known] = OrderedDict()
@@ -167,7 +170,7 @@ def _identity(path: str) -> tuple[object, ...] | None:
 
 def _decoded(raw: bytes, offset: int) -> Record:
     try:
-        found = scan.Step(None, None, None, None, None, offset, len(raw), raw).json()
+        found: Record = load(raw, offset)
     except ValueError:  # nested too deep, or rewritten meanwhile
         return {}
     return found if isinstance(found, dict) else {}

@@ -56,7 +56,7 @@ class _Order:
             at = rest.find(1, at + 1, self._scope.end)
 
 
-def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> list[int]:
+def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> Sequence[int]:
     """The chain with the blocks and results that belong to its answers, in file order within each answer.
 
     `after`: nothing that stands at or before this record is brought back.  Only answers beside which something stands
@@ -67,7 +67,7 @@ def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> lis
     outside = array("i", order.outside())
     near = [chain[place] for place in _near(scope, chain, order, outside)]
     if not near:
-        return list(chain)
+        return chain
     answers: dict[str, _Answer] = {}
     for index in near:
         if log.types[index] == "assistant":

@@ -6,11 +6,11 @@ or nothing at all, reports of failed requests.  What is left out is listed with 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from . import messages
-from .chain import Chain, Gap, walk
+from .chain import Chain, Gap, descent, walk
 from .compaction import Preserved, preserved
 from .ends import leaf
 from .log import Log, Record, member, text_member
@@ -44,10 +44,9 @@ def full_view(scope: Scope, *, tip: int | None = None) -> View:
     tip = leaf(scope) if tip is None else tip
     if tip is None:
         return View()
-    marks = boundaries(scope)
-    chain = walk(scope, tip, boundaries=marks, parents={}, past=lambda _: True)
+    chain = descent(scope, tip)
     entries, left_out = _kept(scope, chain, after=-1)
-    passed = frozenset(marks)
+    passed = frozenset(boundaries(scope))
     return View(
         tuple(entries),
         gaps=chain.gaps,
@@ -126,7 +125,7 @@ def account(scope: Scope, view: View) -> Counter[str]:
     return found
 
 
-def unsendable(log: Log, entries: list[int]) -> dict[int, str]:
+def unsendable(log: Log, entries: Sequence[int]) -> dict[int, str]:
     """The entries that a model cannot be sent, each with the reason."""
     answered: set[str] = set()
     said: Counter[str] = Counter()
@@ -197,10 +196,10 @@ def _since_boundary(scope: Scope, tip: int) -> tuple[Chain, int | None, Preserve
             return chain, boundary, kept
         if chain.entries[0] not in marks:
             break  # it leads to the beginning past every compaction: none of them happened on this branch
-    return walk(scope, tip, boundaries=marks, parents={}, past=lambda _: True), None, Preserved()
+    return descent(scope, tip), None, Preserved()
 
 
-def _kept(scope: Scope, chain: Chain, *, after: int) -> tuple[list[int], dict[int, str]]:
+def _kept(scope: Scope, chain: Chain, *, after: int) -> tuple[Sequence[int], dict[int, str]]:
     """The entries of a line of descent with their siblings, less what was taken out of it."""
     log = scope.log
     left_out: dict[int, str] = {}
@@ -214,7 +213,7 @@ def _progress(log: Log, chain: Chain) -> list[int]:
     return [index for index in chain.entries if log.types[index] == "progress"]
 
 
-def _removed(scope: Scope, entries: list[int]) -> list[int]:
+def _removed(scope: Scope, entries: Sequence[int]) -> list[int]:
     """The entries that the client took out of the middle of the conversation."""
     log = scope.log
     found = []
@@ -229,9 +228,9 @@ def _removed(scope: Scope, entries: list[int]) -> list[int]:
     return found
 
 
-def _without(entries: list[int] | tuple[int, ...], dropped: dict[int, str], left_out: dict[int, str]) -> list[int]:
+def _without(entries: Sequence[int], dropped: dict[int, str], left_out: dict[int, str]) -> Sequence[int]:
     if not dropped:
-        return list(entries)
+        return entries  # as there may be very many
     kept = []
     for index in entries:
         if index in dropped:

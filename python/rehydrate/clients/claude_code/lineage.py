@@ -14,10 +14,10 @@ from itertools import islice
 
 from rehydrate.conversation import Lineage, Segment
 from rehydrate.entries import messages
-from rehydrate.entries.chain import walk
+from rehydrate.entries.chain import descent
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import Log
-from rehydrate.entries.scope import Scope, boundaries, boundary_of
+from rehydrate.entries.scope import Scope, boundary_of
 
 from . import layout
 from .origins import Origins, continued, origins, with_entry
@@ -125,12 +125,12 @@ class _Walk:
             tip = leaf(scope)
         if tip is None:
             return _Node(place, log, (), None, True)
-        descent = walk(scope, tip, boundaries=boundaries(scope), parents={}, past=lambda _: True).entries
-        first = log.record(descent[0])
+        entries = descent(scope, tip).entries
+        first = log.record(entries[0])
         is_left = boundary_of(first) is not None or messages.is_summary(first)
-        named = first.get("logicalParentUuid") or log.entries[descent[0]].parent
+        named = first.get("logicalParentUuid") or log.entries[entries[0]].parent
         before = named if isinstance(named, str) and log.at(named) is None else None
-        return _Node(place, log, descent, before, not is_left)
+        return _Node(place, log, entries, before, not is_left)
 
     def _fork(self, node: _Node) -> _Fork | None:
         """Where the conversation was forked from; None when it is nobody's fork, or that cannot be told."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rehydrate.conversation import Boundary, Conversation, Segment
-from rehydrate.entries.chain import Gap, last_said, walk
+from rehydrate.entries.chain import Gap, descent, last_said
 from rehydrate.entries.compaction import preserved
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import Log, member, text_member
@@ -59,7 +59,7 @@ def boundaries(place: layout.Place) -> tuple[Boundary, ...]:
         tip = leaf(scope)
         passed: frozenset[int] = frozenset()
         if tip is not None and marks:
-            passed = frozenset(walk(scope, tip, boundaries=marks, parents={}, past=lambda _: True).entries)
+            passed = frozenset(marks).intersection(descent(scope, tip).entries)
         last = next((i for i in scope.turns_back() if not scope.is_aside(i) and scope.spoken(i)), -1)
         judged = [_judge(place, scope, marks, at, index in passed or index > last) for at, index in enumerate(marks)]
         return tuple(judged)
@@ -115,7 +115,7 @@ def read(
                     entries = _before_fork(log, entries, tip, child=younger, copied=inherited)
                 damaged += log.damaged
                 first = _first(log, segment) if at else 0
-                kept.add(scope, [index for index in entries if index >= first], segment=at, own=own)
+                kept.add(scope, [i for i in entries if i >= first] if first else entries, segment=at, own=own)
                 broken += sum(gap.at >= first and gap.at in entries and gap.why != "bypass" for gap in gaps)
                 inherited = tuple(_uuids(log, [index for index in entries if index < first]))
                 younger = log.path
@@ -201,23 +201,24 @@ def _in_source(log: Log, boundary: Boundary | None) -> Boundary | None:
     return replace(boundary, step=source) if boundary is not None and isinstance(source, str) else boundary
 
 
-def _entries(scope: Scope, tip: int | None, boundary: Boundary | None) -> tuple[list[int], tuple[Gap, ...]]:
+def _entries(scope: Scope, tip: int | None, boundary: Boundary | None) -> tuple[Sequence[int], tuple[Gap, ...]]:
     """The full view up to the entry, and what the compaction kept that stands behind it in a copied file; and where the
     line of descent is broken.
     """
     if tip is None:
         return [], ()
     view = full_view(scope, tip=tip)
-    entries = list(view.entries)
+    entries = view.entries
     log = scope.log
     at = _limit(log, boundary)
-    if at is not None:
+    late = [] if at is None else [index for index in preserved(Scope(log), at).entries if index > at]
+    if late:
         known = set(entries)
-        entries += [index for index in preserved(Scope(log), at).entries if index > at and index not in known]
+        entries += tuple(index for index in late if index not in known)
     return entries, view.gaps
 
 
-def _before_fork(log: Log, entries: list[int], tip: int, *, child: str, copied: Iterable[str]) -> list[int]:
+def _before_fork(log: Log, entries: Sequence[int], tip: int, *, child: str, copied: Iterable[str]) -> Sequence[int]:
     """The entries less what the source wrote after the fork: a result that came later is brought back beside its call.
     What stands behind the fork point was there only when that descends from it, or when it was copied, too.
     """
