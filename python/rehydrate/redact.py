@@ -33,20 +33,18 @@ _BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _END_KEY = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_CHARS = 64 * 1024
 _KEY_BODY = re.compile(r"(?:[A-Za-z0-9+/=]{16,}|\\[nr]|[\r\n\t ])*")
-_HEADER = re.compile(
-    r"authorization(?:\\?[\"'])?[ \t]{0,3}[:=][ \t]{0,3}(?:\\?[\"'])?(?:bearer|basic|token)[ \t]{1,3}"
-    r"(?P<secret>[a-z0-9._~+/=-]{8,})",
-    re.IGNORECASE,
+_HEADER = (
+    r"(?i)authorization(?:\\?[\"'])?[ \t]{0,3}[:=][ \t]{0,3}(?:\\?[\"'])?(?:bearer|basic|token)[ \t]{1,3}"
+    r"(?P<secret>[a-z0-9._~+/=-]{8,})"
 )
-_BEARER = re.compile(r"(?<![a-z0-9])bearer[ \t]{1,3}(?P<secret>[a-z0-9._~+/=-]{16,})", re.IGNORECASE)
-_URL = re.compile(r"://[^\s/@:\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{3,200})@")
+_BEARER = r"(?i)(?<![a-z0-9])bearer[ \t]{1,3}(?P<secret>[a-z0-9._~+/=-]{16,})"
+_URL = r"://[^\s/@:\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{3,200})@"
 
 # `: str =` is an annotation of Python's or TypeScript's, `=>` stands in Ruby's and PHP's tables.
 _EQUALS = r"(?:\\?[\"'])?(?P<equals>[ \t]{0,3}(?::[ \t]{0,2}[Ss]tr(?:ing)?[ \t]{0,2}=|=>|:?=|:)[ \t]{0,3})"
-_VALUE = re.compile(
-    rf"(?P<name>passw(?:or)?d|passphrase|secret|token|key(?:_base)?|pass|pwd){_EQUALS}(?:"
-    r"(?P<quote>\\?[\"'])(?P<quoted>[^\r\n\"'\\]{4,512})(?P=quote)|(?P<bare>[^\s\"'`,;&|<>(){}\[\]\\]{4,512}))",
-    re.IGNORECASE,
+_VALUE = (
+    rf"(?i)(?P<name>passw(?:or)?d|passphrase|secret|token|key(?:_base)?|pass|pwd){_EQUALS}(?:"
+    r"(?P<quote>\\?[\"'])(?P<quoted>[^\r\n\"'\\]{4,512})(?P=quote)|(?P<bare>[^\s\"'`,;&|<>(){}\[\]\\]{4,512}))"
 )
 # What a name ends with, as it is looked for in lower case.  A `key` is a secret only behind one of some words.  Each
 # begins with letters of its own, which are looked for faster than anything else.
@@ -57,7 +55,7 @@ _BEHIND = "|".join(f"(?<={word}key)|(?<={word}[_-]key)" for word in _OF_KEYS)
 _NO_SECRETS = ("next", "page", "continuation", "output", "input", "change", "request")
 _NO_SECRET = "".join(f"(?<!{word}token)(?<!{word}[_-]token)" for word in _NO_SECRETS)
 _NAMES = {
-    literal: re.compile(pattern + _TAIL)
+    literal: pattern + _TAIL
     for literal, pattern in (
         ("passw", "passw(?:or)?d"),
         ("passphrase", "passphrase"),
@@ -68,10 +66,9 @@ _NAMES = {
         ("_pwd", "pwd(?<=_pwd)"),
     )
 }
-_PLACEHOLDER = re.compile(
-    r"[$%<{*#]|&lt;|arn:|\[redacted|\.\.|---|xxx|(?:your|example|sample|dummy|fake|placeholder|change|replace|insert|todo)(?![a-z0-9])|"
-    r"changeme|(?:none|null|undefined|true|false|string|password|passwd|pass|secret|token|test|optional|required)\Z",
-    re.IGNORECASE,
+_PLACEHOLDER = (
+    r"(?i)[$%<{*#]|&lt;|arn:|\[redacted|\.\.|---|xxx|(?:your|example|sample|dummy|fake|placeholder|change|replace|insert|todo)(?![a-z0-9])|"
+    r"changeme|(?:none|null|undefined|true|false|string|password|passwd|pass|secret|token|test|optional|required)\Z"
 )
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _CONSTANT = re.compile("_?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Za-z_][A-Za-z0-9_]*(?:[_a-z0-9]Key|Token|Secret|Password)")
@@ -80,7 +77,7 @@ _WORDS = re.compile("[a-z]+(?:_[a-z]+)+")
 _UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _DIGITS = re.compile("[0-9]+")
 _CODE_FOLLOWS = re.compile(r"[(\[{<]|[ \t]{1,3}=")
-_NAME = re.compile(r"[a-z_.-]*(?:password|passwd|passphrase|secret|token|key)[a-z_.-]*", re.IGNORECASE)
+_NAME = r"(?i)[a-z_.-]*(?:password|passwd|passphrase|secret|token|key)[a-z_.-]*"
 
 
 def mask(text: str) -> str:
@@ -88,12 +85,12 @@ def mask(text: str) -> str:
     text = mask_key_blocks(text)
     text = _mask_shapes(text)
     if "://" in text and "@" in text:
-        text = _URL.sub(_mask_url, text)
+        text = _compiled(_URL).sub(_mask_url, text)
     folded = text.lower()
     if "authorization" in folded:
-        text = _HEADER.sub(_mask_header, text)
+        text = _compiled(_HEADER).sub(_mask_header, text)
     if "bearer" in folded:
-        text = _BEARER.sub(_mask_bearer, text)
+        text = _compiled(_BEARER).sub(_mask_bearer, text)
     return _mask_assignments(text)
 
 
@@ -153,7 +150,7 @@ class _Shape:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Only what is met is compiled: all of the shapes would take longer than a delivery."""
+    """Only what is met is compiled: all of the patterns would take longer than a delivery."""
     return re.compile(pattern)
 
 
@@ -174,7 +171,7 @@ def _mask_assignments(text: str) -> str:
     kept: list[str] = []
     done = at = 0
     for start in sorted(_named(folded)):
-        found = _VALUE.match(text, start) if start >= at else None
+        found = _compiled(_VALUE).match(text, start) if start >= at else None
         if found:
             at = found.end()
             masked = _mask_assignment(found)
@@ -187,7 +184,7 @@ def _mask_assignments(text: str) -> str:
 def _named(folded: str) -> Iterator[int]:
     for literal, pattern in _NAMES.items():
         if literal in folded:
-            for found in pattern.finditer(folded):
+            for found in _compiled(pattern).finditer(folded):
                 yield found.start()
 
 
@@ -231,7 +228,7 @@ def _mask_assignment(match: re.Match[str]) -> str:
     """`NAME=value` and `"name": "value"` with the value masked, if it can be a secret at all."""
     group = "bare" if match["quoted"] is None else "quoted"
     value = match[group]
-    if _is_placeholder(value) or _NAME.fullmatch(value) or _WORDS.fullmatch(value):
+    if _is_placeholder(value) or _compiled(_NAME).fullmatch(value) or _WORDS.fullmatch(value):
         return match[0]
     if match["name"].lower() == "token" and _UUID.fullmatch(value):
         return match[0]
@@ -281,4 +278,9 @@ def _has_digit(value: str) -> bool:
 
 
 def _is_placeholder(value: str) -> bool:
-    return _PLACEHOLDER.match(value) is not None or "EXAMPLE" in value or value.endswith("...") or len(set(value)) < 3
+    return (
+        _compiled(_PLACEHOLDER).match(value) is not None
+        or "EXAMPLE" in value
+        or value.endswith("...")
+        or len(set(value)) < 3
+    )
