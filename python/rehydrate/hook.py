@@ -72,9 +72,9 @@ def _answer(argv: "list[str]", reply: Reply) -> None:
         return
     import gc
 
+    gc.disable()  # the process ends with this answer: looking for cycles among what is kept costs a sixth of its time
     from rehydrate.invocation import invoke
 
-    gc.disable()  # the process ends with this answer: looking for cycles among what is kept costs a sixth of its time
     invoke(client, payload, message=message, reply=reply, environ=os.environ)
 
 
@@ -87,9 +87,9 @@ def _answer_once(argv: "list[str]", reply: Reply) -> None:
     payload = read_payload(0)
     import gc
 
+    gc.disable()
     from rehydrate.compaction import answer
 
-    gc.disable()
     answer(argv[0], payload, number=number, reply=reply, environ=os.environ)
 
 
