@@ -7,13 +7,16 @@ Filesystem errors are the matching OSError, bad data a ValueError.  The interpre
 from typing import Any, final
 
 __all__ = [
+    "Fold",
     "Index",
     "Reader",
+    "Turns",
     "cursor_at",
     "find_step",
     "gate",
     "iter_records",
     "iter_steps",
+    "members_at",
     "notable_lines",
     "notable_rule",
     "notable_sentences",
@@ -23,6 +26,7 @@ __all__ = [
     "probe_candidates",
     "probe_many",
     "read_tree",
+    "read_turns",
     "scan_tail",
 ]
 
@@ -73,6 +77,57 @@ class Index:
     def signs(self) -> bytes: ...
     def files(self) -> bytes:
         """32 bits a record."""
+
+def read_turns(path: bytes, is_cut: bool) -> Turns:
+    """What an Antigravity transcript holds.  `is_cut`: the arguments of its calls are encoded once more."""
+
+@final
+class Turns:
+    """What stands behind `rehydrate.clients.antigravity.folded`."""
+
+    @property
+    def boundaries(self) -> list[tuple[int | None, int, int]]: ...
+    @property
+    def before(self) -> list[tuple[int, int] | None]:
+        """For each boundary offset and length of the record before it, 0 where there is none; None where only reading
+        tells.
+        """
+
+    @property
+    def last_step(self) -> int | None: ...
+    @property
+    def damaged(self) -> int:
+        """Damaged lines among those that may hold a turn."""
+
+    def users(self, last: int) -> list[tuple[int, int, int]]:
+        """Row, offset and length of what is a request by its type, up to a step."""
+
+    def finished(self, first: int, last: int) -> list[int]: ...
+
+@final
+class Fold:
+    """Turns by their places in the order of their steps.
+
+    Of each part its last step, and ascending the rows of the requests that ask nothing.
+    """
+
+    def __new__(cls, parts: list[tuple[Turns, int, list[int]]]) -> Fold: ...
+    def __len__(self) -> int: ...
+    def rows(self, places: list[int]) -> list[tuple[int, int, int, bool, bool, int, int]]:
+        """Step, part, row, whether it is a request, whether it says something, offset, length; as far as there are
+        any.
+        """
+
+    def users(self) -> list[int]: ...
+    def unseen(self) -> list[int]: ...
+    def stretches(self, stop: int) -> list[tuple[int, int]]:
+        """The place of the first one, and how many say something."""
+
+    def touches(self) -> list[tuple[str, str, tuple[int, int, int], tuple[int, int, int]]]:
+        """How, by what, and the first and the last time: turn, call, number in the turn."""
+
+def members_at(path: bytes, places: list[tuple[int, int]], members: list[bytes]) -> list[tuple[Any, ...] | None]:
+    """Values as the rows of `iter_records` have them; None where no record stands at an offset with that length."""
 
 def cursor_at(path: bytes, offset: int) -> tuple[int, int, str]: ...
 def iter_steps(

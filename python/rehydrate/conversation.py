@@ -91,7 +91,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One user request or one response of the model, in step order."""
+    """One user request or one response of the model, in step order; or several responses that no budget reaches, with
+    no request between them, as one: it says how many, and nothing else of all but the first."""
 
     step: Step
     role: str
@@ -105,6 +106,8 @@ class Turn:
     """The tools that the response calls, in order; empty for a user."""
     noted: Sequence[str] = ()
     """Sentences of a response that are worth keeping (see `notable`), best first, also where `text` was not kept."""
+    count: int = 1
+    """How many responses with a text it stands for; more than one only where none of their texts was kept."""
 
 
 @dataclass(frozen=True, slots=True)

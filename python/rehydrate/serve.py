@@ -75,7 +75,7 @@ def serve(
     # A compaction that is happening has the same text before its boundary is written as after, where a client can tell.
     pending = transcript.pending(place) if boundary is None else None
     end = boundary or pending
-    conversation = transcript.read(place, lineage.segments, boundary=end, workspaces=known)
+    conversation = transcript.read(place, lineage.segments, boundary=end, workspaces=known, survey=survey)
     if not lineage.complete:
         conversation = replace(conversation, notes=(*conversation.notes, MISSING))
     if boundary is not None:

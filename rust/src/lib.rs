@@ -3,8 +3,8 @@
 //! The files are never mapped into memory and never parsed as a whole: lines come out of one fixed buffer ([`lines`]),
 //! a structural walk finds the top-level members of the few that matter ([`members`]), a faster one ([`whole`]) those of
 //! every line where all matter, and the operations on top of them answer exactly what a full parse would ([`tail`],
-//! [`probe`], [`steps`], [`tree`]). [`gate`] decides for the hook whether there is anything to do at all; [`notable`]
-//! weighs what was read.
+//! [`probe`], [`steps`], [`tree`], [`turns`]). [`gate`] decides for the hook whether there is anything to do at all;
+//! [`notable`] weighs what was read.
 //!
 //! Whoever calls can end a long read ([`watch`]). Nothing here logs or prints. The Python binding is a feature
 //! (`python`) in a module of its own.
@@ -13,11 +13,14 @@
 
 mod best;
 mod bits;
+mod calls;
 pub mod cursor;
 pub mod error;
+pub mod fold;
 pub mod gate;
 pub mod ids;
 pub mod index;
+pub mod inside;
 pub mod lines;
 mod links;
 pub mod members;
@@ -34,6 +37,7 @@ pub mod tail;
 pub mod text;
 mod threads;
 pub mod tree;
+pub mod turns;
 pub mod unlinked;
 pub mod uuid;
 pub mod walker;

@@ -121,22 +121,49 @@ pub fn only_object(raw: &[u8], keys: &Keys, walker: &mut Walker) -> Option<Span>
 /// The elements of a whole JSON array; None when `raw` is none.
 #[must_use]
 pub fn elements(raw: &[u8]) -> Option<Vec<&[u8]>> {
-    let mut walker = Walker::new();
-    let keys = Keys::new(&[]);
+    let (mut walker, keys) = (Walker::new(), Keys::new(&[]));
     let mut found = Vec::new();
     let mut rest = raw.strip_prefix(b"[")?.trim_ascii_start();
-    if rest.strip_prefix(b"]").is_some() {
+    if rest.starts_with(b"]") {
         return Some(found);
     }
     loop {
-        walker.begin(&keys, 0);
-        let Fed::Whole(end) = walker.feed(&keys, rest, 0) else { return None };
-        found.push(&rest[..end]);
-        rest = rest[end..].trim_ascii_start();
+        found.push(value(&mut rest, &mut walker, &keys)?);
         match rest.split_first()? {
             (b',', more) => rest = more.trim_ascii_start(),
             (b']', _) => return Some(found),
             _ => return None,
         }
     }
+}
+
+/// The members of a whole JSON object in their order: the keys as they are written between their quotes, and their
+/// values; None when `raw` is none.
+#[must_use]
+pub fn pairs(raw: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    let (mut walker, keys) = (Walker::new(), Keys::new(&[]));
+    let mut found = Vec::new();
+    let mut rest = raw.strip_prefix(b"{")?.trim_ascii_start();
+    if rest.starts_with(b"}") {
+        return Some(found);
+    }
+    loop {
+        let key = value(&mut rest, &mut walker, &keys)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        rest = rest.strip_prefix(b":")?.trim_ascii_start();
+        found.push((key, value(&mut rest, &mut walker, &keys)?));
+        match rest.split_first()? {
+            (b',', more) => rest = more.trim_ascii_start(),
+            (b'}', _) => return Some(found),
+            _ => return None,
+        }
+    }
+}
+
+/// The value that `rest` begins with, which it is then what follows of.
+fn value<'r>(rest: &mut &'r [u8], walker: &mut Walker, keys: &Keys) -> Option<&'r [u8]> {
+    walker.begin(keys, 0);
+    let Fed::Whole(end) = walker.feed(keys, rest, 0) else { return None };
+    let (found, more) = rest.split_at(end);
+    *rest = more.trim_ascii_start();
+    Some(found)
 }

@@ -8,6 +8,7 @@
 mod index;
 mod notable;
 mod reader;
+mod turns;
 
 use std::ffi::OsStr;
 use std::io;
@@ -239,6 +240,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open_unlinked, module)?)?;
     module.add_function(wrap_pyfunction!(gate, module)?)?;
     notable::add(module)?;
+    turns::add(module)?;
     module.add_class::<index::Index>()?;
     module.add_class::<reader::Reader>()
 }

@@ -53,6 +53,18 @@ pub fn string(raw: &[u8]) -> Option<Cow<'_, str>> {
     Some(decode(raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?))
 }
 
+/// The text of a key or of the inside of a string (no quotes), decoded as [`string`] does.
+#[must_use]
+pub fn inside(inside: &[u8]) -> Cow<'_, str> {
+    decode(inside)
+}
+
+/// True for a text of nothing but what Python calls white space.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|char| char.is_whitespace() || ('\x1c'..='\x1f').contains(&char))
+}
+
 /// True when a key or the inside of a string (no quotes) says `name`, which is UTF-8.
 #[must_use]
 pub fn equals(inside: &[u8], name: &[u8]) -> bool {

@@ -40,6 +40,8 @@ class Entry:
     after: list[Group] = field(default_factory=list)
     open: bool = False
     """True for the calls up to the boundary."""
+    count: int = 1
+    """How many it stands for: more than one only where their texts were not kept."""
 
 
 def fold(turns: Iterable[Turn]) -> list[Entry]:
@@ -60,7 +62,7 @@ def fold(turns: Iterable[Turn]) -> list[Entry]:
             entries.append(Entry(turn.step, turn.segment, "user", turn.text))
             continue
         if said:
-            entries.append(Entry(turn.step, turn.segment, "assistant", turn.text, waiting))
+            entries.append(Entry(turn.step, turn.segment, "assistant", turn.text, waiting, count=turn.count))
             waiting = []
         if turn.calls:
             waiting.append(turn.calls)
@@ -73,7 +75,7 @@ def fold(turns: Iterable[Turn]) -> list[Entry]:
 def dialogue_section(conversation: Conversation, settings: Settings, clean: Callable[[str], str]) -> Section:
     """The section within `settings.dialogue_chars`: backwards from the boundary until the budget is used."""
     entries = fold(conversation.turns)
-    total = len(entries)
+    total = sum(entry.count for entry in entries)
     budget = settings.dialogue_chars
     if not entries or budget <= 0:
         return Section(NAME, budget, left_out=total)

@@ -98,6 +98,11 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+def implementation() -> "Any":
+    """The module behind this one: what only one of the two has is asked there."""
+    return _chosen
+
+
 def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None, *, end: "int | None" = None) -> Tail:
     """Reads every complete line after the cursor and finds the records of type CHECKPOINT.
 

@@ -122,6 +122,26 @@ def read_tree(path: "AnyPath") -> Tree:
     return Tree(Entries(index), lines, damaged, damaged_offsets, size)
 
 
+def read_turns(path: "AnyPath", *, is_cut: bool) -> "_native.Turns":
+    """What an Antigravity transcript holds.  `is_cut`: the arguments of its calls are encoded once more."""
+    return _native.read_turns(_path(path), is_cut)
+
+
+def fold(parts: "Sequence[tuple[_native.Turns, int, list[int]]]") -> "_native.Fold":
+    """The turns of some files, the oldest first; of each its last step, and the rows of requests that ask nothing."""
+    return _native.Fold(list(parts))
+
+
+def members_at(
+    path: "AnyPath", places: "list[tuple[int, int]]", keys: "Sequence[str]"
+) -> "list[tuple[Any, ...] | None]":
+    """Of the records at some offsets and of these lengths the values of the named members, as `iter_records` has them;
+    None where no record stands any more.
+    """
+    found = _native.members_at(_path(path), places, [key.encode() for key in keys])
+    return [row if row is None or bytes not in map(type, row) else _decoded(row) for row in found]
+
+
 def cursor_at(path: "AnyPath", offset: int) -> "Cursor":
     """See `rehydrate.scan.cursor_at`."""
     check_offset(offset)

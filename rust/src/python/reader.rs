@@ -154,7 +154,7 @@ fn check_room(raw: &[u8]) -> PyResult<()> {
 }
 
 /// A plain value as it is; a list, an object or an integer beyond 64 bits as its bytes, to be decoded in Python.
-fn give_value<'py>(py: Python<'py>, raw: Option<&[u8]>) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn give_value<'py>(py: Python<'py>, raw: Option<&[u8]>) -> PyResult<Bound<'py, PyAny>> {
     let none = || py.None().into_bound(py);
     let Some(raw) = raw else { return Ok(none()) };
     if let Some(text) = give_text(py, raw)? {

@@ -7,7 +7,7 @@ import json
 import os
 
 from rehydrate import scan
-from rehydrate.clients.antigravity import records, transcript
+from rehydrate.clients.antigravity import kept, records, transcript
 
 
 def names(path, session):
@@ -34,7 +34,6 @@ def read(files):
     (None: all of it counts): (step, role, text, segment, calls) and (path, step, order, kind, time_s).
     """
     entries, damaged = {}, 0
-    texts = []
     for segment, (path, last) in enumerate(files):
         found = scan.iter_steps(path, types={"USER_INPUT", "PLANNER_RESPONSE"}, steps=(None, last))
         for record in found:
@@ -43,9 +42,17 @@ def read(files):
                 entry = _entry(record, segment, path)
                 if entry:
                     entries[record.index] = entry
-                    texts = _kept(entries, texts, record.index)
         damaged += found.damaged
     ordered = sorted(entries.items())
+    counted = held = 0
+    for _, entry in reversed(ordered):
+        if entry["role"] == "assistant" and entry["text"]:
+            chars = len(entry["text"])
+            if counted >= kept.TEXT_CHARS or (counted and held + chars > kept.HELD_CHARS):
+                counted = kept.TEXT_CHARS  # and no older one is kept
+                entry["text"] = None
+            counted += min(chars, kept.ENTRY_CHARS)
+            held += chars
     turns = [(step, e["role"], e["text"], e["segment"], tuple(c.tool for c in e["calls"])) for step, e in ordered]
     return turns, _touches(ordered), damaged
 
@@ -59,26 +66,6 @@ def _entry(record, segment, path):
     text = records.text_of(members.get("content"))
     calls = records.calls_of(members.get("tool_calls"), lossy=os.path.basename(path) == "transcript.jsonl")
     return {**entry, "role": "assistant", "text": text, "calls": calls} if text or calls else None
-
-
-def _kept(entries, texts, step):
-    """Drops the texts of the oldest steps that are no longer reached; gives the steps of those that are held."""
-    if entries[step]["role"] == "assistant" and entries[step]["text"]:
-        texts = [*texts, step]
-
-        def length(each, most):
-            entry = entries.get(each, {"role": "user"})
-            return min(len(entry["text"] or ""), most) if entry["role"] == "assistant" else 0
-
-        held = sorted(step for step in entries if length(step, 1))
-        while len(texts) > 1 and held:
-            counted = sum(length(each, transcript.ENTRY_CHARS) for each in held[1:])
-            if counted < transcript.TEXT_CHARS:
-                break
-            entries[held[0]]["text"] = None
-            texts = [each for each in texts if each != held[0]]
-            held = held[1:]
-    return texts
 
 
 def _touches(ordered):

@@ -5,10 +5,11 @@ import random
 import pytest
 
 from rehydrate import scan
-from rehydrate.clients.antigravity import layout, transcript
-from rehydrate.conversation import FileTouch, Segment
+from rehydrate.clients.antigravity import folded, kept, layout, transcript
+from rehydrate.conversation import FileTouch, Segment, Turn
+from rehydrate.recall.dialogue import fold
 from rehydrate.recall.touched import EVERY_KIND, latest_times, touched
-from rehydrate.scan import _pure
+from rehydrate.scan import _pure, _rust
 from tests.clients.antigravity import plainly
 from tests.clients.antigravity.making import model, user
 
@@ -31,34 +32,79 @@ def place_of(path):
 
 def looked_at(touches):
     """What the sections see of some touches."""
-    told = [[(each.path, each.first, each.latest) for each in touched(touches, kinds)] for kinds in KINDS]
+    told = [[(each.path, unordered(each.latest)) for each in touched(touches, kinds)] for kinds in KINDS]
     return told, latest_times(touches)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_a_conversation_is_what_the_plain_reading_says(home, monkeypatch, seed):
-    seeded = random.Random(seed)
-    monkeypatch.setattr(transcript, "TEXT_CHARS", seeded.choice((300, 5_000, 1_000_000)))
+def said(turns):
+    """What the sections see of some turns: every request, how many entries there are, the first of each segment, and
+    of the entries those back to a text that is not kept.
+    """
+    asked = [(turn.step, turn.text, turn.segment) for turn in turns if turn.role == "user"]
+    entries = fold(turns)
+    firsts = {entry.segment: entry.step for entry in reversed(entries)}
+    reached = []
+    for entry in reversed(entries):
+        if entry.text is None:
+            break
+        groups = [[list(map(settled, group)) for group in groups] for groups in (entry.before, entry.after)]
+        reached.append((entry.step, entry.segment, entry.role, entry.text, groups, entry.open))
+    return asked, sum(entry.count for entry in entries), firsts, reached
+
+
+def made(seeded, home):
+    """Two files that a conversation lies in, the older one first, and up to which step."""
     name = seeded.choice(("transcript_full.jsonl", "transcript.jsonl"))
     parent = home.write("parent", [plainly.lines(seeded, 20)[:-1]])
     child = home.write("child", [plainly.lines(seeded, 90)[:-1]], name=name)
-    last = seeded.choice((None, 40, 10**9))
     segments = [Segment("parent", str(parent), 0, 12), Segment("child", str(child), 13, None)]
+    return segments, seeded.choice((None, 40, 10**9))
+
+
+def read(segments, last, *, survey=None):
     boundary = None if last is None else make_boundary(last + 1)
+    return transcript.read(place_of(segments[-1].path), segments, boundary=boundary, survey=survey)
 
-    found = transcript.read(place_of(child), segments, boundary=boundary)
 
-    turns, touches, damaged = plainly.read([(str(parent), 12), (str(child), last)])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_conversation_is_what_the_plain_reading_says(home, monkeypatch, seed):
+    seeded = random.Random(seed)
+    monkeypatch.setattr(kept, "TEXT_CHARS", seeded.choice((300, 5_000, 1_000_000)))
+    monkeypatch.setattr(kept, "HELD_CHARS", seeded.choice((9_000, 64_000_000)))
+    segments, last = made(seeded, home)
+
+    found = read(segments, last)
+
+    turns, touches, damaged = plainly.read([(segments[0].path, 12), (segments[1].path, last)])
     plain = [FileTouch(*touch) for touch in touches]
-    unmarked = [(t.step, t.role, t.text, t.segment, tuple(map(settled, t.calls))) for t in found.turns]
-    assert unmarked == [(*turn[:4], tuple(map(settled, turn[4]))) for turn in turns]
+    assert said(found.turns) == said([Turn(*turn) for turn in turns])
     assert found.damaged == damaged
-    assert set(found.touches) <= set(plain)
+    assert set(map(unordered, found.touches)) <= set(map(unordered, plain))
     assert looked_at(found.touches) == looked_at(plain)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_both_implementations_read_the_same(home, monkeypatch, seed):
+    if scan.BACKEND == "python":
+        pytest.skip("the compiled module is not there")
+    seeded = random.Random(seed)
+    monkeypatch.setattr(kept, "TEXT_CHARS", seeded.choice((300, 5_000, 1_000_000)))
+    monkeypatch.setattr(folded, "BATCH_ROWS", seeded.choice((3, 256)))
+    segments, last = made(seeded, home)
+    found = []
+    for module in (_rust, _pure):
+        monkeypatch.setattr(scan, "_chosen", module)
+        survey = transcript.survey(place_of(segments[-1].path))
+        found.append((survey, read(segments, last, survey=survey)))
+    assert found[0] == found[1]
 
 
 def make_boundary(step):
     return transcript.Boundary(step, step, "0" * 8, 2, True, "", 0, 0)
+
+
+def unordered(touch):
+    return (touch.path, touch.step, touch.kind, touch.time_s)
 
 
 def settled(call):
@@ -76,7 +122,7 @@ def test_of_many_touches_of_a_file_two_are_kept(home):
     call = ("view_file", {"AbsolutePath": "/a.py"})
     path = home.write("one", [user(0, "go"), *[model(step, None, call) for step in range(1, 100)]])
     found = transcript.read(place_of(path), [Segment("one", str(path), 0, None)], boundary=None)
-    assert [(touch.step, touch.order) for touch in found.touches] == [(1, 0), (99, 98)]
+    assert [(touch.step, touch.order) for touch in found.touches] == [(1, 0), (99, 1)]
 
 
 def test_a_response_is_read_whatever_is_nested_beside_it(home):

@@ -1,26 +1,24 @@
 """Which tool calls had no result yet when the conversation stopped."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
-from rehydrate import scan
 from rehydrate.conversation import Turn
 
-from . import layout
 
-_UNDER_WAY = frozenset({"RUNNING", "PENDING", "IN_PROGRESS"})
+class Finished(Protocol):
+    """Tells the ascending steps behind some turns of a segment that are finished results of tools, up to the last step
+    that counts; at least those at the end of the file, or in `is_whole` of it.
+    """
+
+    def __call__(self, segment: int, steps: Sequence[int], *, is_whole: bool) -> Iterable[int]: ...
 
 
-def with_pending(
-    turns: Sequence[Turn], offset_of: Callable[[int], int], *, files: Sequence[str], lasts: Sequence[int | None]
-) -> tuple[Turn, ...]:
+def with_pending(turns: Sequence[Turn], finished: Finished) -> tuple[Turn, ...]:
     """The turns, with the calls marked that had no result yet when the conversation stopped: calls that neither a text
-    nor a request follows.
-
-    `offset_of`: where the record of a turn's step begins.  `files` and `lasts`: for each segment its file, and the last
-    step of it that counts (None: all).  A result is written behind its call, so only the end of a file is read; but
-    lines may stand in another order, so all of it is read before a call is said to have none.
+    nor a request follows.  None is said to have none before all of its file was asked.
     """
     first = len(turns)
     while first and turns[first - 1].calls:
@@ -32,8 +30,7 @@ def with_pending(
         results: dict[int, list[int]] = {}
         for at in {turn.segment for turn in last}:
             steps = [int(turn.step) for turn in last if turn.segment == at]
-            offset = 0 if is_whole else min(map(offset_of, steps))
-            results[at] = sorted(_results(files[at], min(steps) + 1, lasts[at], offset=offset))
+            results[at] = list(finished(at, steps, is_whole=is_whole))
         marked = _marked(last, results)
         if not any(call.pending for turn in marked for call in turn.calls):
             break
@@ -55,21 +52,3 @@ def _marked(turns: Sequence[Turn], results: Mapping[int, list[int]]) -> list[Tur
         calls = (replace(call, pending=not enough and step + 1 + i not in ours) for i, call in enumerate(turn.calls))
         marked.append(replace(turn, calls=tuple(calls)))
     return marked
-
-
-def _results(path: str, first: int, last: int | None, *, offset: int) -> set[int]:
-    """The steps in a range that are finished results of tools, as the file says from an offset on."""
-    finished: set[int] = set()
-    keys = ("step_index", "type", "source", "status")
-    with layout.opened(path) as whole:
-        # Members alone, never the records: a result may be larger than all that is kept.
-        start = scan.cursor_at(whole, offset)
-        for step, kind, source, status, *_ in scan.iter_records(whole, keys, cursor=start):
-            if type(step) is not int or step < first or (last is not None and step > last):
-                continue
-            under_way = isinstance(status, str) and status in _UNDER_WAY
-            if source == "MODEL" and kind != "PLANNER_RESPONSE" and not under_way:
-                finished.add(step)
-            else:
-                finished.discard(step)
-    return finished

@@ -86,6 +86,11 @@ def request_of(content: object) -> str:
     return "\n\n".join(text for text in (block.strip() for block in blocks) if text)
 
 
+def asked(source: object, content: object) -> str:
+    """The same, and empty when a hook made the record."""
+    return "" if source == "SYSTEM_SDK" else request_of(content)
+
+
 def text_of(content: object) -> str:
     """What the assistant said; empty when it said nothing."""
     return content if isinstance(content, str) and content.strip() else ""
@@ -115,6 +120,12 @@ def local_path(text: str) -> str:
         rest = rest[slash:] if slash >= 0 else ""
     plain = _ESCAPE.sub(lambda m: bytes([int(m[1], 16)]), rest.encode("utf-8", "replace")).decode("utf-8", "replace")
     return plain[1:] if _WINDOWS.match(plain, 1) else plain
+
+
+def path_of(text: str) -> str:
+    """The path that a call means by this; empty when it can be none."""
+    path = local_path(text)
+    return path if 0 < len(path) <= PATH_CHARS and "\0" not in path else ""
 
 
 def _requests(content: str) -> list[str] | None:
@@ -190,7 +201,7 @@ def _call(name: str, arguments: dict[str, Any]) -> Call:
 
 @lru_cache(maxsize=4_096)  # the same few files are read and written again and again
 def _known_call(name: str, kind: str, told: tuple[str, ...], command: str | None) -> Call:
-    whole = tuple(dict.fromkeys(path for path in [_path(_sound(value)) for value in told] if path))
+    whole = tuple(dict.fromkeys(path for path in [path_of(_sound(value)) for value in told] if path))
     return Call(ToolCall(name, whole[0] if whole else None, command), kind, whole)
 
 
@@ -201,8 +212,3 @@ def _is_path_key(key: str) -> bool:
 
 def _begins_a_path(value: str) -> bool:
     return value.startswith("/") or value[:5].lower() == "file:" or _WINDOWS.match(value) is not None
-
-
-def _path(text: str) -> str:
-    path = local_path(text)
-    return path if 0 < len(path) <= PATH_CHARS and "\0" not in path else ""

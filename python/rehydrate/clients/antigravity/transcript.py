@@ -1,24 +1,30 @@
 """Records -> boundaries, and records -> `Conversation`.
 
-Everything streams: a transcript is read once for its boundaries and once for a conversation, whatever its size, and of
-the texts only those are kept that a rehydration can reach.  What counts as a compaction is decided here and nowhere
-else; every decision says why.
+Everything streams, and of the texts only those are kept that a rehydration can reach.  Where the compiled module is
+there, a transcript is read once for its boundaries and its turns (`folded`), else once for each (`kept`).  What counts
+as a compaction is decided here and nowhere else; every decision says why.
 """
 
 import hashlib
-import heapq
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import BinaryIO
 
 from rehydrate import scan
-from rehydrate.conversation import MARKER_HEAD, Boundary, Conversation, FileTouch, Segment, Turn
+from rehydrate.conversation import MARKER_HEAD, Boundary, Conversation, Segment
 
 from . import layout, preceding, records
+from .folded import Folded, can_fold, read_turns
+from .kept import Kept
 from .pending import with_pending
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rehydrate import _native
 
 CLIENT = "antigravity"
 FAR_BYTES = 64 * 1024
@@ -29,20 +35,11 @@ CLOSE_STEPS = 40
 """A compaction nearer than both to the one before it may have been caused by what was brought back then."""
 MARKER_CHARS = 1_024
 """A marker begins within so many characters of a record's content."""
-TEXT_CHARS = 1_000_000
-"""Of the assistant's texts the newest are kept until they add up to this, each counted at most ENTRY_CHARS."""
-ENTRY_CHARS = 6_000
-HELD_CHARS = 64_000_000
-"""What the kept texts may really take up, the newest one apart."""
 NO_STEP = -1
 """Step of a boundary whose record has none: it cannot be placed, so it never counts."""
 
 _NUMBERED = re.compile(r"\{\{\s*CHECKPOINT\s*([0-9]+)\s*\}\}")
 _RESUMING = "resuming from a compaction"
-_TURNS = frozenset({"USER_INPUT", "PLANNER_RESPONSE"})
-_MEMBERS = ("step_index", "type", "source", "created_at", "content", "tool_calls")
-"""What of a turn is read: never the whole record, of which most can be something else."""
-_STEP_MIN, _STEP_MAX = -(1 << 63), (1 << 63) - 1
 _DELIVERIES = frozenset({"SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE"})
 _FOREIGN = frozenset({"MODEL", "USER_EXPLICIT", "USER_IMPLICIT"})
 """Sources of records that no hook made: a tool's result has the type that the tool is called by."""
@@ -56,6 +53,8 @@ class Survey:
     """Every CHECKPOINT in file order, judged; of several records with one step only the last."""
     last_step: int | None
     """The highest step in the file."""
+    turns: "_native.Turns | None" = field(default=None, repr=False, compare=False)
+    """What `read` needs of the same pass; None where it makes one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +71,20 @@ class Marker:
 def survey(place: layout.Place) -> Survey:
     """Reads a transcript for its boundaries.  Errors of the file system surface as OSError."""
     with layout.readable(place) as place:
-        tail = scan.scan_tail(place.path)
+        turns = read_turns(place.path, lossy=_is_cut(place.path)) if can_fold() else None
+        found = scan.scan_tail(place.path) if turns is None else turns
         judged: list[Boundary] = []
-        if tail.boundaries:
+        marks = [scan.Mark(*mark) for mark in found.boundaries]
+        if marks:
+            records_before = {} if turns is None else dict(zip(marks, turns.before, strict=True))
             first_step = scan.probe(place.path).first_step
             before: scan.Mark | None = None
             with layout.open_file(place.path) as file:
-                for mark in _latest(tail.boundaries):
-                    judged.append(_judge(file, place, mark, before, first_step))
+                for mark in _latest(marks):
+                    record = records_before.get(mark) or preceding.record_before(file, place.path, mark.offset)
+                    judged.append(_judge(file, mark, before, first_step, name=_name(file, place, mark, record)))
                     before = mark
-    return Survey(tuple(judged), tail.last_step)
+    return Survey(tuple(judged), found.last_step, turns)
 
 
 def boundaries(place: layout.Place) -> tuple[Boundary, ...]:
@@ -135,7 +138,7 @@ def markers_after(path: str, boundary: Boundary) -> Iterator[Marker]:
 
 def request_in(record: scan.Step) -> str:
     """What the user asked in a USER_INPUT record; empty when it holds no request, or one that a hook made."""
-    return _request(record.source, _content(record))
+    return records.asked(record.source, _content(record))
 
 
 def read(
@@ -144,41 +147,42 @@ def read(
     *,
     boundary: Boundary | None,
     workspaces: Iterable[str] = (),
+    survey: Survey | None = None,
 ) -> Conversation:
     """The conversation up to a boundary (None: all of it), its ancestors included.
 
-    `segments` as `lineage.trace` gives them, the conversation itself last.  Records stand in the order of their steps;
-    a step that is written twice is what the last line says, and in two files what the younger one says.  The
-    conversation's own file must be readable (else OSError); an ancestor's that is not is left out and said.
+    `segments` as `lineage.trace` gives them, the conversation itself last.  `survey`: its own, where it was just made.
+    Records stand in the order of their steps; a step that is written twice is what the last line says, and in two files
+    what the younger one says.  The conversation's own file must be readable (else OSError); an ancestor's that is not
+    is left out and said.
     """
     end = None if boundary is None else int(boundary.step) - 1
-    kept = _Kept()
-    damaged = 0
     notes = []
-    with layout.readable(place) as place:
-        files = [*(segment.path for segment in segments[:-1]), place.path]
-        lasts = [*(_least(segment.max_step, end) for segment in segments[:-1]), end]
-        for at, (path, last) in enumerate(zip(files, lasts, strict=True)):
+    with ExitStack() as stack:
+        place = stack.enter_context(layout.readable(place))
+        own = survey.turns if survey is not None else None
+        kept = Folded({place.path: own} if own is not None else {}) if can_fold() else Kept()
+        for at, segment in enumerate(segments[:-1]):
             try:
-                damaged += _collect(kept, path, at, last)
+                path = stack.enter_context(layout.opened(segment.path))
+                kept.add(path, at, last=_least(segment.max_step, end), lossy=_is_cut(segment.path))
             except OSError as error:
-                if path is files[-1]:
-                    raise
-                notes.append(f"Steps of {segments[at].session[:8]} could not be read: {error.strerror or error}.")
-        turns = with_pending(kept.turns(), kept.offset_of, files=files, lasts=lasts)
-    lossy = place.lossy or any(_is_cut(path) for path in files[:-1])
+                notes.append(f"Steps of {segment.session[:8]} could not be read: {error.strerror or error}.")
+        kept.add(place.path, len(segments) - 1, last=end, lossy=_is_cut(place.path))
+        told, touches = with_pending(kept.turns(), kept.finished), kept.touches()
+    lossy = place.lossy or any(_is_cut(segment.path) for segment in segments[:-1])
     if lossy:
         notes.append("Only a shortened copy of the log could be read: long texts in it have a hole.")
     return Conversation(
         client=CLIENT,
         session=place.session,
         segments=tuple(segments),
-        turns=turns,
-        touches=kept.touches(),
+        turns=told,
+        touches=touches,
         boundary=boundary,
         workspaces=tuple(dict.fromkeys(workspaces)),
         lossy=lossy,
-        damaged=damaged,
+        damaged=kept.damaged,
         notes=tuple(notes),
     )
 
@@ -196,9 +200,7 @@ def _latest(marks: Iterable[scan.Mark]) -> list[scan.Mark]:
     return list(last.values())
 
 
-def _judge(
-    file: BinaryIO, place: layout.Place, mark: scan.Mark, before: scan.Mark | None, first_step: int | None
-) -> Boundary:
+def _judge(file: BinaryIO, mark: scan.Mark, before: scan.Mark | None, first_step: int | None, *, name: str) -> Boundary:
     status, content = _checkpoint(file, mark)
     form, told = _form(content)
     counts = form <= 3
@@ -210,8 +212,7 @@ def _judge(
         counts, why = False, f"{why}; its status is {status or 'not given'}, not DONE"
     if mark.step is None:
         counts, why = False, f"{why}; it has no step"
-    step = NO_STEP if mark.step is None else mark.step
-    name = _name(file, place, mark, step)
+    step = _step(mark)
     return Boundary(step, step, name, form, counts, why, mark.offset, mark.length)
 
 
@@ -259,11 +260,16 @@ def _close(one: Boundary, other: Boundary) -> bool:
     return steps < CLOSE_STEPS and other.offset - (one.offset + one.length) < CLOSE_BYTES
 
 
-def _name(file: BinaryIO, place: layout.Place, mark: scan.Mark, checkpoint: int) -> str:
-    """The id of the boundary's delivery: who does not know the log before it cannot forge it."""
-    digest = hashlib.sha256(os.fsencode(place.session) + b"\0%d\0" % checkpoint)
-    start, length = preceding.record_before(file, place.path, mark.offset)
-    for piece in preceding.pieces(file, start, length=length):
+def _step(mark: scan.Mark) -> int:
+    return NO_STEP if mark.step is None else mark.step
+
+
+def _name(file: BinaryIO, place: layout.Place, mark: scan.Mark, before: tuple[int, int]) -> str:
+    """The id of the boundary's delivery: who does not know the log before it cannot forge it.  `before`: place and
+    length of the record before it.
+    """
+    digest = hashlib.sha256(os.fsencode(place.session) + b"\0%d\0" % _step(mark))
+    for piece in preceding.pieces(file, before[0], length=before[1]):
         digest.update(piece)
     return digest.hexdigest()[:8]
 
@@ -291,133 +297,6 @@ def _marks(content: str, boundary: Boundary) -> list[str] | None:
             break
         at = end + 1
     return None
-
-
-# -- the conversation -------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Entry:
-    """What is kept of one step."""
-
-    segment: int
-    role: str
-    text: str | None
-    calls: tuple[records.Call, ...] = ()
-    created_at: object = None
-    offset: int = 0
-
-
-class _Kept:
-    """The turns by step, and which assistant texts are still held: dropped from the oldest step on."""
-
-    def __init__(self) -> None:
-        self._entries: dict[int, _Entry] = {}
-        self._texts: list[int] = []  # heap of the steps of texts; may name some that are gone
-        self._counted = self._held = 0
-
-    def put(self, step: int, entry: _Entry | None) -> None:
-        """Keeps what the newest line says of a step; None: it is no turn."""
-        old = self._entries.pop(step, None)
-        if old is not None and old.role == "assistant" and old.text:
-            self._count(old.text, -1)
-        if entry is None:
-            return
-        self._entries[step] = entry
-        if entry.role == "assistant" and entry.text:
-            self._count(entry.text, 1)
-            heapq.heappush(self._texts, step)
-            if self._counted > TEXT_CHARS or self._held > HELD_CHARS:
-                self._prune()
-
-    def turns(self) -> list[Turn]:
-        """In the order of their steps."""
-        return [
-            Turn(step, each.role, each.text, each.segment, tuple([call.tool for call in each.calls]))
-            for step, each in self._in_order()
-        ]
-
-    def offset_of(self, step: int) -> int:
-        """Where the record of a step begins in its file."""
-        return self._entries[step].offset
-
-    def touches(self) -> tuple[FileTouch, ...]:
-        """Oldest first; of each kind of touch of a path the first and the last."""
-        ends: dict[tuple[str, str], list[_Touch]] = {}
-        waiting: list[_Touch] = []
-        order = 0
-        for step, entry in self._in_order():
-            for each in waiting if entry.role == "assistant" else ():
-                each.later = entry.created_at
-            waiting = []
-            for call in entry.calls:
-                for path in call.paths:
-                    touch = _Touch(path, step, order, call.kind, entry.created_at)
-                    order += 1
-                    waiting.append(touch)
-                    ends.setdefault((call.kind, path), [touch])[1:] = [touch]
-        found = {each.order: each for pair in ends.values() for each in pair}
-        return tuple([found[order].told() for order in sorted(found)])
-
-    def _in_order(self) -> Iterator[tuple[int, _Entry]]:
-        return ((step, self._entries[step]) for step in sorted(self._entries))
-
-    def _count(self, text: str, sign: int) -> None:
-        self._counted += sign * min(len(text), ENTRY_CHARS)
-        self._held += sign * len(text)
-
-    def _prune(self) -> None:
-        while len(self._texts) > 1:
-            oldest = self._entries.get(self._texts[0])
-            if oldest is not None and oldest.role == "assistant" and oldest.text:
-                spared = self._counted - min(len(oldest.text), ENTRY_CHARS)
-                if spared < TEXT_CHARS and self._held <= HELD_CHARS:
-                    return
-                self._count(oldest.text, -1)
-                oldest.text = None
-            heapq.heappop(self._texts)
-
-
-@dataclass(slots=True)
-class _Touch:
-    """A touch while it is not known yet whether it is told."""
-
-    path: str
-    step: int
-    order: int
-    kind: str
-    created_at: object
-    later: object = None
-    """`created_at` of a response that follows: a call takes effect later than it is made (a person may have to allow
-    it), but before the model goes on.  A request that follows says nothing: days may lie before it.
-    """
-
-    def told(self) -> FileTouch:
-        times = [time_s for text in (self.created_at, self.later) if (time_s := records.time_of(text)) is not None]
-        return FileTouch(self.path, self.step, self.order, self.kind, max(times, default=None))
-
-
-def _collect(kept: _Kept, path: str, segment: int, last: int | None) -> int:
-    """Takes the turns of one file up to a step; gives the number of damaged lines."""
-    highest = _STEP_MAX if last is None else min(last, _STEP_MAX)
-    with layout.opened(path) as whole:
-        lossy = _is_cut(path)
-        found = scan.iter_records(whole, _MEMBERS, where={"type": _TURNS})
-        for step, kind, source, created_at, content, tool_calls, offset, _ in found:
-            if type(step) is int and _STEP_MIN <= step <= highest:
-                if kind == "USER_INPUT":
-                    request = _request(source, content)
-                    kept.put(step, _Entry(segment, "user", request) if request else None)
-                    continue
-                text = records.text_of(content)
-                calls = records.calls_of(tool_calls, lossy=lossy)
-                answer = _Entry(segment, "assistant", text, tuple(calls), created_at, offset)
-                kept.put(step, answer if text or calls else None)
-        return found.damaged
-
-
-def _request(source: object, content: object) -> str:
-    return "" if source == "SYSTEM_SDK" else records.request_of(content)
 
 
 def _least(step: object, other: int | None) -> int | None:

@@ -91,10 +91,12 @@ def read(
     *,
     boundary: Boundary | None,
     workspaces: Iterable[str] = (),
+    survey: object = None,
 ) -> Conversation:
     """The conversation up to a boundary (None: all of it), its ancestors included.
 
-    `segments` as `lineage.trace` gives them, the conversation itself last.  The conversation's own file must be
+    `segments` as `lineage.trace` gives them, the conversation itself last; its `survey` holds nothing that is needed
+    here.  The conversation's own file must be
     readable (else OSError); where an ancestor's is not, the copies in its child stand in for it, and it is said.
     """
     kept = Kept()
