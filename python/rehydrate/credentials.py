@@ -87,10 +87,11 @@ def is_secret(path: str) -> bool:
     parts = folded.split("/")
     name = _COPY.sub("", parts[-1]).lstrip("#") or parts[-1]
     _, dot, extension = name.rpartition(".")
+    whole = f"/{folded}/"
     return (
         name in _NAMES
         or (bool(dot) and extension in _EXTENSIONS)
         or (_LIKE.fullmatch(name) is not None and _TEMPLATE.fullmatch(name) is None)
         or not _FOLDERS.isdisjoint(parts)
-        or any(place in f"/{folded}/" for place in _PLACES)
+        or any(place in whole for place in _PLACES)
     )

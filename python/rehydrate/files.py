@@ -96,7 +96,8 @@ class Access:
         # The innermost folder first: what lies below it is all that counts of a path.
         self._roots = sorted(known, key=lambda root: -max(map(len, root.names)))
         denied = tuple(denied)
-        self._denied = tuple({fold(name) for path in denied if os.path.isabs(path) for name in _names(path)})
+        self._denied = {fold(name) for path in denied if os.path.isabs(path) for name in _names(path)}
+        self._below_denied = tuple(map(_below, self._denied))
         names = {fold(each) for each in denied if "/" not in each and not os.path.isabs(each)}
         self._denied_names = names - {""}  # nothing is left of some names, and every absolute path has such a part
         wild = [each for each in self._denied if _WILD.search(each)]
@@ -175,7 +176,7 @@ class Access:
 
     def _refused_by_name(self, path: str, real: str, below: str) -> Refused | None:
         spellings = {fold(path), fold(real)}
-        if any(_lies_in(each, denied) for each in spellings for denied in self._denied):
+        if not self._denied.isdisjoint(spellings) or any(each.startswith(self._below_denied) for each in spellings):
             return Refused("denied")
         if any(map(self._denied_like.match, spellings)):
             return Refused("denied")
@@ -200,7 +201,12 @@ def normalise(path: str) -> str:
 
 
 def _lies_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    return path == folder or path.startswith(_below(folder))
+
+
+def _below(folder: str) -> str:
+    """How the path of all that lies below a folder begins."""
+    return folder.rstrip("/") + "/"
 
 
 def _root(path: str) -> _Root | None:

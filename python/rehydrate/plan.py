@@ -9,7 +9,6 @@ at all; only its owner can read it; of the files with the whole text the newest 
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rehydrate import private
+from rehydrate.digest import sha256
 from rehydrate.paths import state_folder
 from rehydrate.state import StateUnavailable
 
@@ -67,7 +67,7 @@ def spot_for(client: str, session: str, *, transcript: str, folder: str, environ
     folders = [folder]
     own = state_folder(environ)
     if own is not None:
-        digest = hashlib.sha256(os.fsencode(f"{client}\0{session}\0{transcript}")).hexdigest()[:16]
+        digest = sha256(os.fsencode(f"{client}\0{session}\0{transcript}")).hexdigest()[:16]
         folders.append(os.path.join(own, f"{client}-{digest}"))
     return Spot(client, transcript, tuple(folders))
 

@@ -7,7 +7,6 @@ read it.  Where the conversation's folder cannot be written, the file lies in th
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import stat
@@ -16,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rehydrate import private
+from rehydrate.digest import sha256
 from rehydrate.paths import state_folder
 from rehydrate.private import Busy as Busy
 
@@ -85,7 +85,7 @@ def spot_for(client: str, conversation: str, *, transcript: str, folder: str, en
     files = [os.path.join(folder, NAME)]
     own = state_folder(environ)
     if own is not None:
-        digest = hashlib.sha256(os.fsencode(f"{client}\0{transcript}")).hexdigest()[:32]
+        digest = sha256(os.fsencode(f"{client}\0{transcript}")).hexdigest()[:32]
         files.append(os.path.join(own, f"{digest}.json"))
     return Spot(client, conversation, transcript, tuple(files))
 

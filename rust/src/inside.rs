@@ -7,7 +7,8 @@ use crate::lines::ReadAt;
 use crate::members::{Progress, walk_line};
 use crate::open::Opened;
 use crate::walker::{Keys, Walker};
-use crate::window::OnDisk;
+use crate::whole::Objects;
+use crate::window::{OnDisk, Window, read_all};
 
 /// A longer record is read piece by piece.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -38,9 +39,22 @@ fn one(
     keys: &Keys,
     buffer: &mut [u8],
 ) -> io::Result<Option<Values>> {
-    let mut window = OnDisk::new(source, offset, length, buffer);
+    if length > buffer.len() {
+        return find(&mut OnDisk::new(source, offset, length, buffer), length, walker, keys);
+    }
+    let record = &mut buffer[..length];
+    read_all(source, record, offset)?;
+    let mut spans = Vec::new();
+    if Objects::new(record).end(0, keys, &mut spans) == Some(length) {
+        let values = spans.iter().map(|span| span.map(|(start, end)| record[start..end].to_vec()));
+        return Ok(Some(values.collect()));
+    }
+    find(&mut &*record, length, walker, keys)
+}
+
+fn find(window: &mut impl Window, length: usize, walker: &mut Walker, keys: &Keys) -> io::Result<Option<Values>> {
     let (mut progress, mut spare, mut found) = (Progress::default(), Vec::new(), None);
-    walk_line(&mut window, walker, keys, &mut progress, |window, span, spans| {
+    walk_line(window, walker, keys, &mut progress, |window, span, spans| {
         if found.is_none() && span == (0, length) {
             let mut values = Values::with_capacity(spans.len());
             for span in spans {

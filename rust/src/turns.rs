@@ -46,8 +46,9 @@ static NEEDLES: LazyLock<[AnyOf; 2]> = LazyLock::new(|| {
 const OF_TURNS: usize = 0;
 const OF_TAIL: usize = 1;
 
-/// Of a line about so long (see `clients/antigravity/preceding.py`) it is not said which record it holds.
-const LONG_BYTES: usize = 512 * 1024;
+/// Of a line that may be longer than 1 MiB, a BOM included, it is not said which record it holds: see
+/// `clients/antigravity/preceding.py`.
+const LONG_BYTES: usize = 1024 * 1024 - 3;
 
 const UNDER_WAY: [&[u8]; 3] = [b"RUNNING", b"PENDING", b"IN_PROGRESS"];
 

@@ -126,7 +126,7 @@ impl<S: ReadAt> Window for Passing<'_, S> {
 }
 
 /// Fills a buffer; `UnexpectedEof` when the file no longer reaches that far.
-fn read_all(source: &impl ReadAt, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+pub(crate) fn read_all(source: &impl ReadAt, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     let mut held = 0;
     while held < buffer.len() {
         match source.read_at(&mut buffer[held..], offset + held as u64)? {

@@ -5,17 +5,16 @@ may be read), and gives a `Rehydration`: sections, statistics, the whole text, a
 conversation, same files, same settings: same characters.  No client and no transcript format is known here.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from rehydrate.conversation import Conversation
+from rehydrate.digest import sha256
 from rehydrate.files import Access
 from rehydrate.recall.delivery import LIMIT_MIN, measure_of, pack
 from rehydrate.recall.dialogue import dialogue_section
 from rehydrate.recall.documents import documents_section
 from rehydrate.recall.files import files_section
-from rehydrate.recall.inline import write_values
 from rehydrate.recall.render import NOTE, NOTE_CONTINUED, Item, Section, join_hops, lineage_hops, marker
 from rehydrate.recall.requests import requests_section
 from rehydrate.recall.text import cleaner, cut_before, one_line
@@ -76,6 +75,8 @@ class Rehydration:
 
         `whereabouts`: our words, a line, for where the whole text stands.
         """
+        from rehydrate.recall.inline import write_values  # not for hosts that take parts
+
         clean = cleaner(redact=redact)
         mark = (self.checkpoint, self.id)
         return write_values(conversation, clean, mark=mark, hops=self.hops, count=count, whereabouts=whereabouts)
@@ -121,7 +122,7 @@ def _name(conversation: Conversation) -> tuple[int, str]:
         return conversation.boundary.checkpoint, conversation.boundary.id
     last = conversation.segments[-1].max_step if conversation.segments else None
     checkpoint = last + 1 if isinstance(last, int) else 1
-    digest = hashlib.sha256(f"{conversation.session}\0{checkpoint}\0".encode("utf-8", "surrogatepass"))
+    digest = sha256(f"{conversation.session}\0{checkpoint}\0".encode("utf-8", "surrogatepass"))
     return checkpoint, digest.hexdigest()[:8]
 
 

@@ -135,11 +135,17 @@ def fold(parts: "Sequence[tuple[_native.Turns, int, list[int]]]") -> "_native.Fo
 def members_at(
     path: "AnyPath", places: "list[tuple[int, int]]", keys: "Sequence[str]"
 ) -> "list[tuple[Any, ...] | None]":
-    """Of the records at some offsets and of these lengths the values of the named members, as `iter_records` has them;
-    None where no record stands any more.
+    """Of the records at some offsets and of these lengths the values of the named members, as `iter_records` has them,
+    but those that `decoded` decodes as their bytes; None where no record stands any more.
     """
-    found = _native.members_at(_path(path), places, [key.encode() for key in keys])
-    return [row if row is None or bytes not in map(type, row) else _decoded(row) for row in found]
+    return _native.members_at(_path(path), places, [key.encode() for key in keys])
+
+
+def decoded(raw: bytes) -> object:
+    """What a value's bytes say."""
+    from ._decode import value
+
+    return value(raw)
 
 
 def cursor_at(path: "AnyPath", offset: int) -> "Cursor":
@@ -265,6 +271,4 @@ def _encoded(names: "Iterable[str]") -> "list[bytes]":
 
 
 def _decoded(row: "tuple[Any, ...]") -> "tuple[Any, ...]":
-    from ._decode import value
-
-    return tuple([value(each) if type(each) is bytes else each for each in row])
+    return tuple([decoded(each) if type(each) is bytes else each for each in row])

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 256
 BATCH_BYTES = 4 << 20
 """Turns are decoded together until there are so many of them, or their records are so long."""
+KNOWN_BYTES = 512
+"""Calls that take no more are decoded once: the same few files are read, the same commands are run again and again."""
 _STEP_MAX = (1 << 63) - 1
 
 
@@ -70,6 +72,7 @@ class Folded:
         self._parts: list[_Part] = []
         self._made: _native.Fold | None = None
         self._requests: dict[tuple[int, int], str] = {}  # by part and row
+        self._known_calls: dict[tuple[bytes, bool], tuple[records.Call, ...]] = {}
 
     def add(self, path: str, segment: int, *, last: int | None, lossy: bool) -> None:
         """Takes the turns of a younger file up to a step."""
@@ -172,8 +175,18 @@ class Folded:
                 told.append(Turn(row.step, "assistant", "", segment, calls))
         return told
 
-    def _calls(self, row: _Row, tool_calls: object) -> list[records.Call]:
-        return records.calls_of(tool_calls, lossy=self._parts[row.part].lossy)
+    def _calls(self, row: _Row, tool_calls: object) -> tuple[records.Call, ...]:
+        """The calls of a response, whose `tool_calls` are given as its bytes."""
+        if not isinstance(tool_calls, bytes):
+            return ()
+        lossy = self._parts[row.part].lossy
+        key = (tool_calls, lossy)
+        found = self._known_calls.get(key)
+        if found is None:
+            found = tuple(records.calls_of(scan.implementation().decoded(tool_calls), lossy=lossy))
+            if len(tool_calls) <= KNOWN_BYTES:
+                self._known_calls[key] = found
+        return found
 
     def _backwards(self, places: Sequence[int], keys: tuple[str, ...]) -> Iterator[tuple[int, _Row, tuple[Any, ...]]]:
         """The turns at some places (ascending) from the last one on, with the values of these members."""
@@ -193,6 +206,7 @@ class Folded:
         """All None where a record is gone: the file was changed meanwhile."""
         places = [(row.offset, row.length) for row in rows]
         found = scan.implementation().members_at(self._parts[part].path, places, keys)
+        # A list, an object and a long integer are left as bytes: none of them is text, and calls are decoded apart.
         return [(None,) * len(keys) if values is None else values for values in found]
 
 

@@ -1,7 +1,8 @@
 """What one record says: the request in a USER_INPUT, the text and the tool calls of a PLANNER_RESPONSE.
 
 The format is the vendor's own and moves, so every accessor is tolerant: a member that is missing or of another type
-than expected says nothing, and never fails a read.  `thinking` is never looked at.
+than expected says nothing, and never fails a read; an integer that is too long for an int is decoded as a kind of str,
+but is no text.  `thinking` is never looked at.
 """
 
 import json
@@ -78,7 +79,7 @@ def request_of(content: object) -> str:
     The text inside `<USER_REQUEST>`, several joined by a blank line; without such a block everything but the blocks
     that the host adds.  Only a tag that is closed counts, so a person may write about these tags.
     """
-    if not isinstance(content, str):
+    if type(content) is not str:
         return ""
     blocks = _requests(content)
     if blocks is None:
@@ -93,7 +94,7 @@ def asked(source: object, content: object) -> str:
 
 def text_of(content: object) -> str:
     """What the assistant said; empty when it said nothing."""
-    return content if isinstance(content, str) and content.strip() else ""
+    return content if type(content) is str and content.strip() else ""
 
 
 def calls_of(tool_calls: object, *, lossy: bool) -> list[Call]:
@@ -105,7 +106,7 @@ def calls_of(tool_calls: object, *, lossy: bool) -> list[Call]:
     calls = []
     for item in tool_calls:
         name = item.get("name") if isinstance(item, dict) else None
-        if isinstance(name, str) and name:
+        if type(name) is str and name:
             calls.append(_call(name, _arguments(item.get("args"), lossy=lossy)))
     return calls
 
@@ -191,11 +192,11 @@ def _sound(text: str) -> str:
 def _call(name: str, arguments: dict[str, Any]) -> Call:
     kind = "read" if name in READ_TOOLS else "modified" if name in WRITE_TOOLS else "named"
     known = (arguments.get(key) for key in _PATH_KEYS.get(kind, ()))
-    told = [value for value in known if isinstance(value, str) and value.strip()][:1]
+    told = [value for value in known if type(value) is str and value.strip()][:1]
     if not told:
-        told = [v for k, v in arguments.items() if _is_path_key(k) and isinstance(v, str) and _begins_a_path(v)]
+        told = [v for k, v in arguments.items() if _is_path_key(k) and type(v) is str and _begins_a_path(v)]
     command = arguments.get("CommandLine") if name == "run_command" else None
-    line = _sound(command)[:KEPT_CHARS] if isinstance(command, str) else ""
+    line = _sound(command)[:KEPT_CHARS] if type(command) is str else ""
     return _known_call(name, kind, tuple(told), line or None)
 
 

@@ -5,7 +5,6 @@ there, a transcript is read once for its boundaries and its turns (`folded`), el
 as a compaction is decided here and nowhere else; every decision says why.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import BinaryIO
 
 from rehydrate import scan
 from rehydrate.conversation import MARKER_HEAD, Boundary, Conversation, Segment
+from rehydrate.digest import sha256
 
 from . import layout, preceding, records
 from .folded import Folded, can_fold, read_turns
@@ -268,7 +268,7 @@ def _name(file: BinaryIO, place: layout.Place, mark: scan.Mark, before: tuple[in
     """The id of the boundary's delivery: who does not know the log before it cannot forge it.  `before`: place and
     length of the record before it.
     """
-    digest = hashlib.sha256(os.fsencode(place.session) + b"\0%d\0" % _step(mark))
+    digest = sha256(os.fsencode(place.session) + b"\0%d\0" % _step(mark))
     for piece in preceding.pieces(file, before[0], length=before[1]):
         digest.update(piece)
     return digest.hexdigest()[:8]
