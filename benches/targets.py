@@ -51,7 +51,7 @@ TARGETS = {
         "≤ 3 × `wc -l`",
         3,
         WC,
-        reason="Python for each turn, json for tool calls; the log is read twice",
+        reason="the walk of every record is 1.7 x; the rest decodes and weighs what is kept, whatever the size",
     ),
     "whole-claude-code": Target(
         "whole rehydration, Claude Code",

@@ -1,5 +1,6 @@
 """The quick reading of a log says what the plain one says, whatever state the log is in, on both implementations."""
 
+import json
 import random
 
 import pytest
@@ -9,9 +10,13 @@ from rehydrate.clients.antigravity import folded, kept, layout, transcript
 from rehydrate.conversation import FileTouch, Segment, Turn
 from rehydrate.recall.dialogue import fold
 from rehydrate.recall.touched import EVERY_KIND, latest_times, touched
-from rehydrate.scan import _pure, _rust
+from rehydrate.scan import _pure
 from tests.clients.antigravity import plainly
 from tests.clients.antigravity.making import model, user
+from tests.helpers import NATIVE_MISSING, needs_native
+
+if not NATIVE_MISSING:
+    from rehydrate.scan import _rust
 
 KINDS = (EVERY_KIND, frozenset(("modified",)), frozenset(("read",)))
 
@@ -36,7 +41,7 @@ def looked_at(touches):
     return told, latest_times(touches)
 
 
-def said(turns):
+def said_of(turns):
     """What the sections see of some turns: every request, how many entries there are, the first of each segment, and
     of the entries those back to a text that is not kept.
     """
@@ -77,16 +82,15 @@ def test_a_conversation_is_what_the_plain_reading_says(home, monkeypatch, seed):
 
     turns, touches, damaged = plainly.read([(segments[0].path, 12), (segments[1].path, last)])
     plain = [FileTouch(*touch) for touch in touches]
-    assert said(found.turns) == said([Turn(*turn) for turn in turns])
+    assert said_of(found.turns) == said_of([Turn(*turn) for turn in turns])
     assert found.damaged == damaged
     assert set(map(unordered, found.touches)) <= set(map(unordered, plain))
     assert looked_at(found.touches) == looked_at(plain)
 
 
+@needs_native
 @pytest.mark.parametrize("seed", range(60))
 def test_both_implementations_read_the_same(home, monkeypatch, seed):
-    if scan.BACKEND == "python":
-        pytest.skip("the compiled module is not there")
     seeded = random.Random(seed)
     monkeypatch.setattr(kept, "TEXT_CHARS", seeded.choice((300, 5_000, 1_000_000)))
     monkeypatch.setattr(folded, "BATCH_ROWS", seeded.choice((3, 256)))
@@ -96,6 +100,75 @@ def test_both_implementations_read_the_same(home, monkeypatch, seed):
         monkeypatch.setattr(scan, "_chosen", module)
         survey = transcript.survey(place_of(segments[-1].path))
         found.append((survey, read(segments, last, survey=survey)))
+    assert found[0] == found[1]
+
+
+PATHS = (
+    "/a.py",
+    "file:///a.py",
+    "FILE:b%2Fc",
+    "C:\\x",
+    "\\\\host\\y",
+    "./z",
+    "",
+    " ",
+    "\x1c",
+    "/\0",
+    "\ud800/x",
+    "汉",
+    "/汉\n",
+)
+ARGUMENTS = (
+    "Path",
+    "AbsolutePath",
+    "TargetFile",
+    "OtherPath",
+    "fileUri",
+    "xFİLE",
+    "KPATH",
+    "Name",
+    "CommandLine",
+    "P\u0061th",
+)
+
+
+def calls(seeded):
+    """The `tool_calls` of a response as they may be written."""
+
+    def value():
+        plain = json.dumps(seeded.choice(PATHS), ensure_ascii=seeded.random() < 0.5)
+        return seeded.choice(
+            (plain, plain, plain, json.dumps(plain), "9" * 5_000, "null", "7", '["/a"]', "[" * 600 + "]" * 600)
+        )
+
+    def arguments():
+        members = [f'"{seeded.choice(ARGUMENTS)}" : {value()}' for _ in range(seeded.randrange(8))]
+        whole = "{" + " , ".join(members) + "}"
+        return seeded.choice((whole, whole, whole, json.dumps(whole), "null", value()))
+
+    def call():
+        name = seeded.choice(
+            ('"view_file"', '"edit_file"', *('"grep"',) * 5, '"\\u0076iew_file"', '""', "7", "9" * 5_000)
+        )
+        members = [f'"name":{name}', f'"args":{arguments()}', f'"args":{arguments()}'][: seeded.randrange(4)]
+        seeded.shuffle(members)
+        return seeded.choice(("{" + ",".join(members) + "}",) * 5 + ("{}", "[]", "null"))
+
+    return seeded.choice(("[" + ",".join(call() for _ in range(seeded.randrange(4))) + "]",) * 9 + (call(),))
+
+
+@needs_native
+@pytest.mark.parametrize("seed", range(30))
+def test_both_implementations_know_the_files_however_a_call_is_written(home, monkeypatch, seed):
+    seeded = random.Random(seed)
+    form = '{"step_index":%d,"type":"PLANNER_RESPONSE","content":%s,"tool_calls":%s}'
+    said = ('"said"', '"\\u0020"', "9" * 5_000, '""')
+    lines = [form % (step, seeded.choice(said), calls(seeded)) for step in range(90)]
+    path = home.write("one", [line.encode("utf-8", "surrogatepass") for line in lines])
+    found = []
+    for module in (_rust, _pure):
+        monkeypatch.setattr(scan, "_chosen", module)
+        found.append(read([Segment("one", str(path), 0, None)], None))
     assert found[0] == found[1]
 
 
