@@ -31,6 +31,7 @@ ROOMS = {
     "redact": set(),
     "registration": {"", "clients", "conversation", "hook", "paths", "settings", "state"},
     "scan": {"_native"},
+    "session": {"", "entries", "paths", "scan"},
     "serve": {"clients", "conversation", "files", "recall", "settings", "state"},
     "settings": {"clients", "paths"},  # of `clients` only the names
     "state": {"paths"},
@@ -49,7 +50,7 @@ MEMBERS = {
     "launch": "registration",
     "plan": "state",
     "secret_shapes": "redact",
-    "private": "state",
+    "private": "paths",
     "scratch": "paths",
     "settingsfile": "settings",
 }

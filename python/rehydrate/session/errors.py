@@ -1,0 +1,33 @@
+"""What can be wrong with a session: typed, with the place, and one sentence for people.
+
+What the system refuses (a full disk, a folder that cannot be written) is the matching OSError and none of these.
+"""
+
+
+class SessionError(Exception):
+    """Something is wrong with a session."""
+
+    def __init__(self, message: str, *, path: str = "", line: int | None = None, offset: int | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        """The file that it is about."""
+        self.line = line
+        """Number of the line, from 1; None when it is about no line."""
+        self.offset = offset
+        """Where the line begins, in bytes; None when it is about no line."""
+
+
+class NotASession(SessionError):
+    """The file holds no session."""
+
+
+class Locked(SessionError):
+    """Other processes have kept the file to themselves for too long; what was to be appended was not."""
+
+
+class NewerVersion(SessionError):
+    """A later version of this library wrote the file in a format that this one does not know."""
+
+
+class DamagedLine(SessionError):
+    """A line that is no record, or whose check is wrong.  Reading goes on behind it."""

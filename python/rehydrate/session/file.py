@@ -1,0 +1,326 @@
+"""One append-only file: whole lines, numbered, whoever else appends to it.
+
+Each append takes an advisory lock on the file itself, sees to its end, writes, and lets go.  Two processes interleave
+whole lines, and each number is given once.
+
+Promises: what an append that returned has written is there, after `durable` even if the machine loses its power; an
+append that raises has appended nothing, and leaves nothing half-written behind the last line feed.  A line that a
+killed process left unfinished is closed where its check is right, and moved to `<file>.torn` where it is not.  The
+files are for their owner only, no link is followed, and nothing blocks but the lock, for LOCK_WAIT_S at most.
+
+Not for several threads at once: `queue` sees to that.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rehydrate.private import make_private
+
+from .errors import DamagedLine, Locked, NewerVersion
+from .line import check, seal_all, seq_of
+
+try:
+    import fcntl as _fcntl
+except ImportError:  # Windows, where one process at a time has to do
+    fcntl: Any = None
+else:
+    fcntl = _fcntl
+
+FORMAT = 1
+"""Of our own files; a file of a later one is not appended to."""
+LOCK_WAIT_S = 5.0
+WRITE_BYTES = 100_000_000
+"""So much is given to the system at a time."""
+
+_UNKNOWN = -1
+_BLOCK = 1 << 16
+_SAFE = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
+_NO_SYNC = frozenset({errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP, errno.EPERM, errno.EISDIR})
+"""What a folder gives that cannot be synced at all, which is no failure of the disk."""
+
+
+class LogFile:
+    """A file that is appended to.  It is opened, and made where it is not there, by the first append."""
+
+    def __init__(self, path: str, *, root: str, head: Callable[[], bytes]) -> None:
+        """`root`: the folders of the file up to this one are the session's.  `head`: gives what the file begins with,
+        as `line.encode` does.
+        """
+        self.path = path
+        self._root = root
+        self._head = head
+        self._fd: int | None = None
+        self._end = _UNKNOWN
+        """Where the file ended when it was last let go of."""
+        self._seq = 0
+        """The number of its last line then."""
+        self._synced = _UNKNOWN
+        """What is before is on disk, or was not written by this object."""
+        self._is_suspect = False
+        """Whether a sync failed since: the system may have forgotten what it did not write, and not say so again."""
+        self._undo: tuple[int, bytes] | None = None
+        """Where the append that is going on began, and what it writes; None when none is, or none has to be undone."""
+        self._folders: list[str] = []
+        """To be synced, so that the file is found after a loss of power."""
+
+    def append(self, bodies: Sequence[bytes], *, durable: bool) -> None:
+        """Append a line for each of what `line.encode` gave; `durable`: wait until all of it is on disk, with all that
+        this object has written before.
+
+        Raises Locked, NewerVersion, the OSError of the system; DamagedLine when the disk has lost what was written
+        before.
+        """
+        if not bodies and self._fd is None:
+            return
+        try:
+            with self._locked() as fd:
+                self._roll_back(fd)
+                size = os.fstat(fd).st_size
+                closing = b"" if size == self._end else self._look(fd, size)
+                start, seq = self._end, self._seq
+                if bodies and not start:
+                    bodies = [self._head(), *bodies]
+                data = closing + seal_all(bodies, seq + 1) if bodies else b""
+                self._undo = start, data
+                try:
+                    _write(fd, data)
+                    if durable:
+                        self._sync(fd, start)
+                except BaseException:
+                    self._end = _UNKNOWN
+                    with contextlib.suppress(OSError):  # then the next append does it
+                        self._roll_back(fd)
+                    raise
+                self._end, self._seq, self._undo = start + len(data), seq + len(bodies), None
+                self._synced = self._end if durable else self._synced
+        except OSError as error:
+            error.filename = error.filename or self.path
+            raise
+
+    def close(self) -> None:
+        """Let go of the file; the next append would open it again."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    # -- the file and its lock ----------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[int]:
+        """The file that is at the path now, and nobody else's meanwhile."""
+        fd = self._taken()
+        try:
+            yield fd
+        finally:
+            if fcntl:
+                fcntl.flock(fd, fcntl.LOCK_UN)  # closing would not do where a child has the descriptor, too
+
+    def _taken(self) -> int:
+        until = time.monotonic() + LOCK_WAIT_S
+        while True:
+            fd = self._open() if self._fd is None else self._fd
+            self._lock(fd, until)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(fd), os.lstat(self.path)):
+                    return fd
+            self.close()  # somebody removed or replaced it, which lets go of the lock
+
+    def _lock(self, fd: int, until: float) -> None:
+        while fcntl:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                now = time.monotonic()
+                if now >= until:
+                    message = f"other processes have kept {self.path} locked for {LOCK_WAIT_S:g} s; try again"
+                    raise Locked(message, path=self.path) from None
+                time.sleep(0.0002 + now % 0.0008)  # never in step with one that appends over and over
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_APPEND | _SAFE
+        self._folders = _up_to(os.path.dirname(self.path), self._root)
+        while True:
+            try:
+                fd = os.open(self.path, flags)
+                break
+            except FileNotFoundError:
+                self._make_folder()
+            with contextlib.suppress(FileExistsError):
+                fd = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+                break
+        try:
+            about = os.fstat(fd)
+            if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+                raise OSError(errno.EINVAL, "not a regular file with one name", self.path)
+            if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
+                raise PermissionError(errno.EACCES, "it belongs to another user", self.path)
+            if hasattr(os, "fchmod") and about.st_mode & 0o777 != 0o600:
+                os.fchmod(fd, 0o600)
+        except BaseException:
+            os.close(fd)
+            raise
+        self._fd, self._end, self._synced, self._undo, self._is_suspect = fd, _UNKNOWN, _UNKNOWN, None, False
+        return fd
+
+    def _make_folder(self) -> None:
+        top = self._root
+        while not os.path.lexists(top):
+            top = os.path.dirname(top)
+        self._folders = _up_to(os.path.dirname(self.path), top)
+        make_private(os.path.dirname(self.path))
+
+    # -- its end ------------------------------------------------------------------------------------------------------
+
+    def _look(self, fd: int, size: int) -> bytes:
+        """See to the end of a file that others may have written to; gives what has to stand before the next line."""
+        if self._synced == _UNKNOWN:
+            self._refuse_newer(fd)
+            self._synced = size
+        start = _line_start(fd, size)
+        tail = _read(fd, start, size)
+        if tail and check(tail):
+            self._end, self._seq = size, seq_of(tail) or 0
+            return b"\n"
+        if tail:
+            self._move_aside(tail)
+            os.ftruncate(fd, start)
+            self._synced = min(self._synced, start)
+        last = _read(fd, _line_start(fd, start - 1), start) if start else b""
+        self._end, self._seq = start, (seq_of(last) if check(last) else None) or _count_lines(fd, start)
+        return b""
+
+    def _refuse_newer(self, fd: int) -> None:
+        first = _read(fd, 0, _BLOCK).partition(b"\n")[0]
+        try:
+            head = json.loads(first)
+        except (ValueError, RecursionError):
+            return
+        number = head.get("format") if isinstance(head, dict) and head.get("type") == "session" else None
+        if isinstance(number, int) and number > FORMAT:
+            message = f"{self.path} has format {number}, and this version knows {FORMAT}; update rehydrate to go on"
+            raise NewerVersion(message, path=self.path, line=1, offset=0)
+
+    def _move_aside(self, tail: bytes) -> None:
+        path = f"{self.path}.torn"
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE, 0o600)
+        try:
+            about = os.fstat(fd)
+            if not stat.S_ISREG(about.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file", path)
+            try:
+                _write(fd, tail + b"\n")
+                os.fsync(fd)
+            except OSError as error:
+                error.filename = path
+                with contextlib.suppress(OSError):
+                    os.ftruncate(fd, about.st_size)
+                raise
+        finally:
+            os.close(fd)
+        _sync_folder(os.path.dirname(path))
+
+    def _roll_back(self, fd: int) -> None:
+        """Take away what an append that failed has written, unless others have gone on behind it."""
+        if self._undo is None:
+            return
+        start, data = self._undo
+        size = os.fstat(fd).st_size
+        if size > start and data.startswith(_read(fd, start, size)):
+            os.ftruncate(fd, start)
+        self._undo = None
+
+    # -- the disk -----------------------------------------------------------------------------------------------------
+
+    def _sync(self, fd: int, start: int) -> None:
+        """`start`: where the append began that is now to be on disk."""
+        if self._is_suspect:
+            self._write_again(fd, start)
+        try:
+            os.fsync(fd)
+        except OSError:
+            self._is_suspect = True
+            raise
+        self._is_suspect = False
+        while self._folders:
+            _sync_folder(self._folders[0])
+            del self._folders[0]
+
+    def _write_again(self, fd: int, end: int) -> None:
+        """Write what was written since the last sync that went well once more over itself: after a sync that failed
+        the system takes it for written.  What it has lost by now is said, once.
+        """
+        lost, at = None, self._synced
+        copy = os.open(self.path, os.O_WRONLY | _SAFE)  # without O_APPEND
+        try:
+            with open(os.dup(fd), "rb") as reader:
+                reader.seek(at)
+                while at < end and (line := reader.readline()):
+                    if check(line) is False or not line.strip(b"\0"):
+                        lost = at if lost is None else lost
+                    os.lseek(copy, at, os.SEEK_SET)
+                    _write(copy, line)
+                    at += len(line)
+        finally:
+            os.close(copy)
+        if lost is not None:
+            self._synced = end
+            message = f"the disk has lost a line of {self.path} that was not safe yet, at byte {lost}"
+            raise DamagedLine(message, path=self.path, offset=lost)
+
+
+def _write(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest[:WRITE_BYTES]) :]
+
+
+def _read(fd: int, start: int, stop: int) -> bytes:
+    os.lseek(fd, start, os.SEEK_SET)
+    found = []
+    while start < stop and (piece := os.read(fd, stop - start)):
+        found.append(piece)
+        start += len(piece)
+    return b"".join(found)
+
+
+def _line_start(fd: int, end: int) -> int:
+    """Where the line begins that ends, without its line feed, at `end`."""
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        at = _read(fd, start, end).rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+        end = start
+    return 0
+
+
+def _count_lines(fd: int, end: int) -> int:
+    return sum(_read(fd, at, min(at + _BLOCK, end)).count(b"\n") for at in range(0, end, _BLOCK))
+
+
+def _up_to(folder: str, top: str) -> list[str]:
+    """The folder and those above it, to `top`."""
+    found = [folder]
+    while folder != top and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        found.append(folder)
+    return found
+
+
+def _sync_folder(path: str) -> None:
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise

@@ -1,0 +1,379 @@
+"""A session that is written: entries in, a line for each on disk.
+
+Promises: what `append_durable` returned for is on disk, with all that was appended before it; nothing that `append`
+took is dropped while the process lives; entries are in the file in the order in which they were given, each behind the
+one that it follows.  A log is for any number of threads, and a session for any number of processes.
+
+A process that ends as it should writes what still waits; one that is killed has lost what waited, `flush_ms` of it.
+The child of a fork has none of what waits: it is the parent's to write.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from rehydrate import __version__, scan
+from rehydrate.entries.ends import leaf
+from rehydrate.entries.log import Log
+from rehydrate.entries.messages import Call
+from rehydrate.entries.scope import Scope
+from rehydrate.entries.turns import waiting
+from rehydrate.entries.view import full_view
+
+from . import marks
+from .errors import SessionError
+from .file import FORMAT, LogFile
+from .line import encode
+from .place import Place
+from .presence import Presence
+from .queue import Queue
+from .stamp import MESSAGES, Entry, Stamp, new_uuid
+
+_BEGIN = frozenset({"user", "assistant"})
+"""Types with which a session begins to be one."""
+
+
+class _NotLookedUp:
+    pass
+
+
+_NOT_LOOKED_UP: Final = _NotLookedUp()
+
+
+class SessionLog:
+    """A session, or the log of one of its subagents, to append to; close it, or use it as a context manager.
+
+    The file appears with the first entry of the user or the assistant; what was appended before is held, and stands
+    before it.  Of a file that is there already, the first entry follows where its conversation ends.
+
+    An append raises Locked when other processes keep the file for more than 5 seconds, NewerVersion when a later
+    version of this library has written it, ValueError or TypeError for what is no entry, and the OSError of the system
+    (a full disk, no permission); what it was given is then not appended.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        cwd: str,
+        version: str = __version__,
+        git_branch: str | None = None,
+        kind: str = "interactive",
+        flush_ms: int = 100,
+        tip: str | None = None,
+        agent_id: str | None = None,
+    ) -> None:
+        """`cwd`, `version` (of the program that writes) and `git_branch` become members of the entries; None leaves it
+        out.  `kind`: what others are told that has the session open.  `flush_ms`: how long an entry may wait to be
+        written; 10 suits a remote mirror.  `tip`: uuid of the entry that the next one follows; None: where the
+        conversation in the file ends.  `agent_id`: of the subagent whose log it is; None for the session's own.
+        """
+        self.place = place
+        self.session_id = place.session_id
+        self.agent_id = agent_id
+        self.path = place.path if agent_id is None else place.agent_path(agent_id)
+        self._stamp = Stamp(
+            session_id=self.session_id, agent_id=agent_id, cwd=cwd, version=version, git_branch=git_branch
+        )
+        self._kind = kind
+        self._make_agents = partial(
+            SessionLog, place, cwd=cwd, version=version, git_branch=git_branch, flush_ms=flush_ms
+        )
+        file = LogFile(self.path, root=place.root, head=lambda: encode(self._stamp.head(FORMAT)))
+        self._queue = Queue(file, flush_s=flush_ms / 1_000)
+        self._lock = threading.RLock()
+        """Held by whoever appends: nothing may follow an entry before it is known to be taken."""
+        self._has_begun = _size(self.path) > 0
+        self._held: list[bytes] = []
+        self._tip: str | _NotLookedUp | None = tip if tip is not None or not self._has_begun else _NOT_LOOKED_UP
+        self._known: set[str] | None = None
+        """Uuids that are written; None until somebody gives one."""
+        self._agents: dict[str, SessionLog] = {}
+        self._presence: Presence | None = None
+        self._is_closed = False
+        _open.add(self)
+        if self._has_begun:
+            self._be_present()
+
+    def __enter__(self) -> "SessionLog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def tip(self) -> str | None:
+        """Uuid of the entry that the next one follows; None before the first."""
+        with self._lock:
+            if isinstance(self._tip, _NotLookedUp):
+                self._tip = _end_of(self.path, is_agents=self.agent_id is not None)
+            return self._tip
+
+    # -- appending ----------------------------------------------------------------------------------------------------
+
+    def append(self, entries: Entry | Iterable[Entry]) -> str | None:
+        """Append one entry or several, to be written soon; gives the tip behind them.
+
+        An entry is a mapping with a `type`.  Of a message (user, assistant, attachment, system) what is missing is
+        filled in: `uuid`, `timestamp` and the like, and as `parentUuid` the entry before it.  One whose uuid is written
+        already is not written again; the next one follows it.  One with another `agentId` than the log's goes to that
+        agent's log.
+        """
+        return self._append(entries, Queue.put)
+
+    def append_durable(self, entries: Entry | Iterable[Entry]) -> str | None:
+        """As `append`, and all of it is on disk when this returns, with all that was appended before; but a session
+        that has not begun is still held.
+        """
+        return self._append(entries, Queue.put_durable)
+
+    def flush(self) -> None:
+        """Write everything that waits.  What it raises leaves it waiting."""
+        with self._lock:
+            logs = [self, *self._agents.values()]
+        for log in logs:
+            log._queue.flush()
+
+    def close(self) -> None:
+        """Flush, and let go of the session.  What it raises leaves the log open."""
+        with self._lock:
+            if self._is_closed:
+                return
+            for agent in self._agents.values():
+                agent.close()
+            self._queue.close()
+            self._is_closed = True
+            presence, self._presence = self._presence, None
+            if presence is not None:
+                presence.end()
+            _open.discard(self)
+
+    def _append(self, entries: Entry | Iterable[Entry], put: Callable[[Queue, Sequence[bytes]], None]) -> str | None:
+        given = [entries] if isinstance(entries, Mapping) else list(entries)
+        with self._lock:
+            if self._is_closed:
+                raise ValueError(f"the log of {self.path} is closed")
+            batch = _Batch(self)
+            elsewhere: dict[str, list[Entry]] = {}
+            for entry in given:
+                agent_id = entry.get("agentId")
+                if isinstance(agent_id, str) and agent_id != self.agent_id:
+                    elsewhere.setdefault(agent_id, []).append(entry)
+                else:
+                    batch.add(entry)
+            agents = [(self._agent(agent_id), theirs) for agent_id, theirs in elsewhere.items()]
+            self._take(batch, put)
+            for agent, theirs in agents:
+                agent._append(theirs, put)
+            return batch.tip if batch.has_tip else self.tip
+
+    def _take(self, batch: "_Batch", put: Callable[[Queue, Sequence[bytes]], None]) -> None:
+        if not (self._has_begun or batch.begins):
+            self._held += batch.bodies
+        else:
+            if batch.bodies or put is Queue.put_durable:
+                put(self._queue, [*self._held, *batch.bodies] if self._held else batch.bodies)
+            self._held = []
+            self._has_begun = True
+            if self._presence is None:
+                self._be_present()
+        if batch.has_tip:
+            self._tip = batch.tip
+        if self._known is not None:
+            self._known |= batch.uuids
+
+    def _agent(self, agent_id: str) -> "SessionLog":
+        if agent_id not in self._agents:
+            self._agents[agent_id] = self._make_agents(agent_id=agent_id)
+        return self._agents[agent_id]
+
+    def _be_present(self) -> None:
+        if self.agent_id is None:
+            with contextlib.suppress(OSError):  # an aid to others, for which no entry may be lost
+                self._presence = Presence(self.place, kind=self._kind)
+
+    def _is_known(self, uuid: str) -> bool:
+        if self._known is None:
+            self._queue.flush()
+            held = [json.loads(body).get("uuid") for body in self._held]
+            found = scan.read_tree(self.path).entries if self._has_begun else ()
+            self._known = {uuid for uuid in (*held, *(entry.uuid for entry in found)) if uuid}
+        return uuid in self._known
+
+    # -- about what was appended --------------------------------------------------------------------------------------
+
+    def retract(self, uuid: str, *, reason: str = "") -> None:
+        """Give an entry up, as after a failed attempt: it stays in the file and leaves every view.  The next entry
+        follows what it followed.  Raises ValueError when there is no such entry.
+        """
+        with self._lock:
+            self._queue.flush()
+            with Log(self.path) as log:
+                at = log.at(uuid)
+                if at is None:
+                    raise ValueError(f"there is no entry {uuid} in {self.path}")
+                below = log.at(self.tip)
+                seen: set[int] = set()
+                while below is not None and below != at and below not in seen:
+                    seen.add(below)
+                    below = log.parent(below)
+                parent = log.entries[at].parent
+            self._append(marks.tombstone(uuid, reason), Queue.put)
+            if below == at:
+                self._tip = parent
+
+    def abort(self, reason: str, *, request: Entry | None = None) -> str:
+        """End a turn that was interrupted: calls without a result get one that says so, and behind them stands a mark
+        of the interruption, or the `request` that was the interruption.  Durable; gives the tip behind it.
+        """
+        with self._lock:
+            calls = self._open_calls()
+            answers = [marks.unanswered(calls, reason)] if calls else []
+            return self._append([*answers, request or marks.interruption(reason)], Queue.put_durable) or ""
+
+    def compact(
+        self,
+        summary: str,
+        *,
+        trigger: str,
+        pre_tokens: int | None = None,
+        post_tokens: int | None = None,
+        messages_summarized: int | None = None,
+        user_context: str | None = None,
+        preserve: Sequence[str] = (),
+        checkpoint: Mapping[str, object] | None = None,
+    ) -> str:
+        """Mark a compaction: from here on a model is sent the summary in the place of what came before, and the
+        entries to `preserve` behind it, in that order.  Durable, and what came before is on disk first; gives the uuid
+        of the boundary.
+
+        `trigger`: `manual`, `auto`, or what else led to it.  `checkpoint`: kept as it is.  None is left out.
+        """
+        said = {
+            **{"trigger": trigger, "preTokens": pre_tokens, "postTokens": post_tokens},
+            **{"messagesSummarized": messages_summarized, "userContext": user_context},
+        }
+        uuid, anchor = new_uuid(), new_uuid()
+        with self._lock:
+            self._append((), Queue.put_durable)
+            mark = marks.boundary(
+                uuid, after=self.tip, said=said, preserve=preserve, anchor=anchor, checkpoint=checkpoint
+            )
+            self._append([mark, marks.summary(summary, uuid=anchor, parent=uuid)], Queue.put_durable)
+        return uuid
+
+    def snip(self, uuids: Iterable[str], *, note: str = "") -> str:
+        """Take entries out of what a model is sent; a person still sees them.  Gives the uuid of the mark."""
+        return self._append(marks.snip(list(uuids), note), Queue.put) or ""
+
+    def replace_content(self, replacements: Iterable[Mapping[str, object]]) -> None:
+        """Put something in the place of results: `messageUuid`, `toolUseId`, `blockIndex`, `kind`, `replacement`."""
+        rows = [dict(row) for row in replacements]
+        self._append({"type": "content-replacement", "replacements": rows}, Queue.put)
+
+    def _open_calls(self) -> list[Call]:
+        self._queue.flush()
+        tip = self.tip
+        if not self._has_begun or tip is None:
+            return []
+        with Log(self.path) as log:
+            view = full_view(Scope(log, agent=self.agent_id is not None), tip=log.at(tip))
+            return waiting(log, view.entries)
+
+    # -- the ends of processes ----------------------------------------------------------------------------------------
+
+    def _at_exit(self) -> None:
+        try:
+            self._queue.flush()
+        except (OSError, SessionError) as error:  # nobody else is there to be told
+            print(f"rehydrate: {len(self._queue)} entries could not be written: {error}", file=sys.stderr)
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()
+        self._queue.after_fork()
+        if self._presence is not None:
+            self._presence.after_fork()
+            self._presence = None
+
+
+class _Batch:
+    """What one append is about to write to one log."""
+
+    def __init__(self, log: SessionLog) -> None:
+        self._log = log
+        self._aside: str | None = None
+        self.bodies: list[bytes] = []
+        self.uuids: set[str] = set()
+        self.begins = False
+        self.has_tip = False
+        self.tip: str | None = None
+
+    def add(self, entry: Entry) -> None:
+        """Raises ValueError or TypeError for what is no entry."""
+        kind = entry.get("type")
+        if not isinstance(kind, str) or not kind:
+            raise ValueError("an entry needs a type")
+        if kind not in MESSAGES:
+            self.bodies.append(encode(self._log._stamp.metadata(entry)))
+            return
+        uuid = entry.get("uuid")
+        is_aside = self._log.agent_id is None and entry.get("isSidechain") is True
+        if uuid is None:
+            uuid = new_uuid()
+        elif not isinstance(uuid, str) or not uuid:
+            raise ValueError("the uuid of an entry is a text")
+        elif not is_aside and (uuid in self.uuids or self._log._is_known(uuid)):
+            self.has_tip, self.tip = True, uuid
+            return
+        parent = self._aside if is_aside else self.tip if self.has_tip else self._log.tip
+        self.bodies.append(encode(self._log._stamp.message(entry, parent=parent, uuid=uuid)))
+        if is_aside:
+            self._aside = uuid
+            return
+        self.uuids.add(uuid)
+        self.has_tip, self.tip = True, uuid
+        self.begins = self.begins or kind in _BEGIN
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def _end_of(path: str, *, is_agents: bool) -> str | None:
+    """The uuid of the entry that the conversation in a file ends with; None when there is none."""
+    with Log(path) as log:
+        scope = Scope(log, agent=is_agents)
+        given_up = {log.record(index).get("targetUuid") for index in log.of_type("tombstone")}
+        at, seen = leaf(scope), set[int]()
+        while at is not None and at not in seen and log.entries[at].uuid in given_up:
+            seen.add(at)
+            at = scope.parent(at)
+        return None if at is None else log.entries[at].uuid
+
+
+_open: set[SessionLog] = set()
+"""Those that are not closed: what waits in them is written at the end of the interpreter."""
+
+
+def _at_exit() -> None:
+    for log in list(_open):
+        log._at_exit()
+
+
+def _after_fork() -> None:
+    for log in list(_open):
+        log._after_fork()
+
+
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

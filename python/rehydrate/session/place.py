@@ -1,0 +1,90 @@
+"""Where a session's files are below the folder that the host gives.
+
+    <root>/<key>/<sessionId>.jsonl                          the session; <key> is made of its working directory
+    <root>/<key>/<sessionId>/live/                          who has it open
+    <root>/<key>/<sessionId>/subagents/agent-<id>.jsonl     a subagent's own log, and beside it .meta.json
+    <root>/<key>/<sessionId>/remote-agents/<id>.meta.json   an agent elsewhere: who it is
+
+Nothing is looked up or made here.  A name that is no plain one is refused, so no path leads out of the root.
+"""
+
+import hashlib
+import os
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from rehydrate.paths import encodable, is_id
+
+KEY_CHARS = 200
+"""A longer key is cut, and a digest of the whole told behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one session is.  Raises ValueError for a key or an id that is no plain name."""
+
+    root: str
+    """The folder of all sessions, as the host gives it; made absolute."""
+    key: str
+    """Stands for the working directory: `key_of` makes it."""
+    session_id: str
+
+    def __post_init__(self) -> None:
+        if not encodable(self.root):
+            raise ValueError("the root is not a path")
+        object.__setattr__(self, "root", os.path.abspath(self.root))
+        _plain(self.key, "key")
+        _plain(self.session_id, "session id")
+
+    @classmethod
+    def of(cls, path: str) -> "Place":
+        """The place of a session's file.  Raises ValueError when no session's file can have that path."""
+        folder, name = os.path.split(os.path.abspath(path))
+        root, key = os.path.split(folder)
+        if not name.endswith(".jsonl"):
+            raise ValueError(f"{path} is not the path of a session: its name does not end in .jsonl")
+        return cls(root, key, name.removesuffix(".jsonl"))
+
+    @property
+    def path(self) -> str:
+        """Its file."""
+        return f"{self.folder}.jsonl"
+
+    @property
+    def folder(self) -> str:
+        """What belongs to it beside its file."""
+        return os.path.join(self.root, self.key, self.session_id)
+
+    @property
+    def live_folder(self) -> str:
+        """A file for each that has it open."""
+        return os.path.join(self.folder, "live")
+
+    def agent_path(self, agent_id: str) -> str:
+        """A subagent's own log."""
+        return os.path.join(self.folder, "subagents", f"agent-{_plain(agent_id, 'agent id')}.jsonl")
+
+    def agent_meta_path(self, agent_id: str) -> str:
+        """What is known of a subagent: its type, worktree and description."""
+        return f"{self.agent_path(agent_id).removesuffix('.jsonl')}.meta.json"
+
+    def remote_meta_path(self, agent_id: str) -> str:
+        """Who an agent elsewhere is."""
+        return os.path.join(self.folder, "remote-agents", f"{_plain(agent_id, 'agent id')}.meta.json")
+
+
+def key_of(cwd: str) -> str:
+    """What stands for a working directory in the root: the same for every path that leads to it."""
+    whole = unicodedata.normalize("NFC", os.path.realpath(cwd))
+    key = re.sub("[^A-Za-z0-9]", "-", whole)
+    if len(key) <= KEY_CHARS:
+        return key
+    digest = hashlib.sha256(whole.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{key[:KEY_CHARS]}-{digest[:16]}"
+
+
+def _plain(name: str, what: str) -> str:
+    if not is_id(name):
+        raise ValueError(f"the {what} {name!r:.80} cannot be the name of a file")
+    return name
