@@ -27,10 +27,19 @@ def encode(record: Mapping[str, object]) -> bytes:
     does not know (NaN, an infinity) and for what is nested beyond measure or holds itself, TypeError for what is no
     JSON at all.
     """
+    return to_bytes(to_text(record))
+
+
+def to_text(record: Mapping[str, object]) -> str:
+    """The text that `encode` gives the bytes of; raises what that raises."""
     try:
-        text = _text(record if type(record) is dict else dict(record))
+        return _text(record if type(record) is dict else dict(record))
     except RecursionError:
         raise ValueError("the entry is nested too deep, or holds itself") from None
+
+
+def to_bytes(text: str) -> bytes:
+    """Of JSON its UTF-8, half surrogate pairs as escapes."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -39,8 +48,8 @@ def encode(record: Mapping[str, object]) -> bytes:
 
 def sealed(body: bytes, seq: int) -> bytes:
     """The line for what `encode` gave, its number and check and the line feed with it."""
-    checked = b'%b%b"seq":%d' % (body[:-1], b"," if len(body) > 2 else b"", seq)
-    return b'%b,"crc":"%08x"}\n' % (checked, crc32(checked))
+    head = body[:-1] + (b',"seq":%d' if len(body) > 2 else b'"seq":%d') % seq
+    return head + b',"crc":"%08x"}\n' % crc32(head)
 
 
 def seal_all(bodies: Sequence[bytes], seq: int) -> bytes:

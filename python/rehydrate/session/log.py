@@ -29,11 +29,10 @@ from rehydrate.entries.view import full_view
 from . import marks
 from .errors import SessionError
 from .file import FORMAT, LogFile
-from .line import encode
 from .place import Place
 from .presence import Presence
 from .queue import Queue
-from .stamp import MESSAGES, Entry, Stamp, new_uuid
+from .stamp import MESSAGES, Entry, Stamp
 
 _BEGIN = frozenset({"user", "assistant"})
 """Types with which a session begins to be one."""
@@ -85,7 +84,7 @@ class SessionLog:
         self._make_agents = partial(
             SessionLog, place, cwd=cwd, version=version, git_branch=git_branch, flush_ms=flush_ms
         )
-        file = LogFile(self.path, root=place.root, head=lambda: encode(self._stamp.head(FORMAT)))
+        file = LogFile(self.path, root=place.root, head=lambda: self._stamp.head(FORMAT))
         self._queue = Queue(file, flush_s=flush_ms / 1_000)
         self._lock = threading.RLock()
         """Held by whoever appends: nothing may follow an entry before it is known to be taken."""
@@ -155,19 +154,14 @@ class SessionLog:
             _open.discard(self)
 
     def _append(self, entries: Entry | Iterable[Entry], put: Callable[[Queue, Sequence[bytes]], None]) -> str | None:
-        given = [entries] if isinstance(entries, Mapping) else list(entries)
+        given = (entries,) if isinstance(entries, Mapping) else tuple(entries)
         with self._lock:
             if self._is_closed:
                 raise ValueError(f"the log of {self.path} is closed")
             batch = _Batch(self)
-            elsewhere: dict[str, list[Entry]] = {}
             for entry in given:
-                agent_id = entry.get("agentId")
-                if isinstance(agent_id, str) and agent_id != self.agent_id:
-                    elsewhere.setdefault(agent_id, []).append(entry)
-                else:
-                    batch.add(entry)
-            agents = [(self._agent(agent_id), theirs) for agent_id, theirs in elsewhere.items()]
+                batch.add(entry)
+            agents = [(self._agent(agent_id), theirs) for agent_id, theirs in batch.elsewhere.items()]
             self._take(batch, put)
             for agent, theirs in agents:
                 agent._append(theirs, put)
@@ -259,14 +253,14 @@ class SessionLog:
             **{"trigger": trigger, "preTokens": pre_tokens, "postTokens": post_tokens},
             **{"messagesSummarized": messages_summarized, "userContext": user_context},
         }
-        uuid, anchor = new_uuid(), new_uuid()
         with self._lock:
+            uuid, anchor = self._stamp.new_uuid(), self._stamp.new_uuid()
             self._append((), Queue.put_durable)
             mark = marks.boundary(
                 uuid, after=self.tip, said=said, preserve=preserve, anchor=anchor, checkpoint=checkpoint
             )
             self._append([mark, marks.summary(summary, uuid=anchor, parent=uuid)], Queue.put_durable)
-        return uuid
+            return uuid
 
     def snip(self, uuids: Iterable[str], *, note: str = "") -> str:
         """Take entries out of what a model is sent; a person still sees them.  Gives the uuid of the mark."""
@@ -296,6 +290,7 @@ class SessionLog:
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
+        self._stamp.after_fork()
         self._queue.after_fork()
         if self._presence is not None:
             self._presence.after_fork()
@@ -303,36 +298,50 @@ class SessionLog:
 
 
 class _Batch:
-    """What one append is about to write to one log."""
+    """What one append is about to write."""
+
+    __slots__ = ("_aside", "_log", "begins", "bodies", "elsewhere", "has_tip", "tip", "uuids")
 
     def __init__(self, log: SessionLog) -> None:
         self._log = log
         self._aside: str | None = None
+        """The last entry of a sidechain that is in the session's own file."""
         self.bodies: list[bytes] = []
+        self.elsewhere: dict[str, list[Entry]] = {}
+        """For the logs of agents."""
         self.uuids: set[str] = set()
         self.begins = False
+        """Whether a session begins with it."""
         self.has_tip = False
         self.tip: str | None = None
+        """Uuid of the last entry; nothing without `has_tip`."""
 
     def add(self, entry: Entry) -> None:
         """Raises ValueError or TypeError for what is no entry."""
+        log = self._log
         kind = entry.get("type")
         if not isinstance(kind, str) or not kind:
             raise ValueError("an entry needs a type")
+        agent_id = entry.get("agentId")
+        if agent_id is not None and agent_id != log.agent_id:
+            if not isinstance(agent_id, str):
+                raise ValueError("the agentId of an entry is a text")
+            self.elsewhere.setdefault(agent_id, []).append(entry)
+            return
         if kind not in MESSAGES:
-            self.bodies.append(encode(self._log._stamp.metadata(entry)))
+            self.bodies.append(log._stamp.metadata(entry))
             return
         uuid = entry.get("uuid")
-        is_aside = self._log.agent_id is None and entry.get("isSidechain") is True
+        is_aside = "isSidechain" in entry and entry["isSidechain"] is True and log.agent_id is None
         if uuid is None:
-            uuid = new_uuid()
+            uuid = log._stamp.new_uuid()
         elif not isinstance(uuid, str) or not uuid:
             raise ValueError("the uuid of an entry is a text")
-        elif not is_aside and (uuid in self.uuids or self._log._is_known(uuid)):
+        elif not is_aside and (uuid in self.uuids or log._is_known(uuid)):
             self.has_tip, self.tip = True, uuid
             return
-        parent = self._aside if is_aside else self.tip if self.has_tip else self._log.tip
-        self.bodies.append(encode(self._log._stamp.message(entry, parent=parent, uuid=uuid)))
+        parent = self._aside if is_aside else self.tip if self.has_tip else log.tip
+        self.bodies.append(log._stamp.message(entry, parent=parent, uuid=uuid))
         if is_aside:
             self._aside = uuid
             return

@@ -25,6 +25,7 @@ class Queue:
         self._flush_s = flush_s
         self._bodies: list[bytes] = []
         self._bytes = 0
+        self._is_full = False
         self._set_up()
 
     def _set_up(self) -> None:
@@ -44,14 +45,15 @@ class Queue:
         """Take what `line.encode` gave, to be written soon.  Of a full queue, raises what `flush` raises, and has taken
         nothing then.
         """
-        if self._is_full():
+        if self._is_full:
             self.flush()
         with self._lock:
             if not self._bodies:
                 self._wanted.set()
             self._bodies += bodies
             self._bytes += sum(map(len, bodies))
-        if self._is_full():
+            self._is_full = len(self._bodies) >= FULL_ENTRIES or self._bytes >= FULL_BYTES
+        if self._is_full:
             with contextlib.suppress(OSError, SessionError):  # they are kept
                 self.flush()
         elif self._thread is None:
@@ -88,11 +90,9 @@ class Queue:
             with self._lock:
                 del self._bodies[: len(waiting)]
                 self._bytes -= sum(map(len, waiting))
+                self._is_full = False  # but for what was put in meanwhile, which is soon seen
                 if not self._bodies and not self._closed.is_set():
                     self._wanted.clear()
-
-    def _is_full(self) -> bool:
-        return len(self._bodies) >= FULL_ENTRIES or self._bytes >= FULL_BYTES
 
     # -- the thread ---------------------------------------------------------------------------------------------------
 
@@ -118,6 +118,6 @@ class Queue:
 
     def after_fork(self) -> None:
         """In the child: nothing waits, no thread runs, and the file is the parent's."""
-        self._bodies, self._bytes = [], 0
+        self._bodies, self._bytes, self._is_full = [], 0, False
         self._set_up()
         self._file.close()

@@ -6,47 +6,61 @@ A member that the caller gave is never replaced, and one that is not known is ke
 import os
 import time
 from collections.abc import Mapping
+from json.encoder import encode_basestring as quoted
+
+from .line import encode, to_bytes, to_text
 
 Entry = Mapping[str, object]
 
 MESSAGES = frozenset({"user", "assistant", "attachment", "system"})
 """Types of entries in the chain; all others say something about the session."""
-_FILLED = frozenset({"uuid", "timestamp", "cwd", "sessionId", "version", "gitBranch", "agentId", "seq", "crc"})
+_FILLED = frozenset(
+    {
+        *("parentUuid", "isSidechain", "uuid", "timestamp", "cwd", "sessionId", "version", "gitBranch", "agentId"),
+        *("seq", "crc"),
+    }
+)
+_POOL = 64
+_VARIANT = {digit: "89ab"[at & 3] for at, digit in enumerate("0123456789abcdef")}
 
 
 class Stamp:
-    """Fills in the members of one log's entries."""
+    """Fills in the members of one log's entries, and gives them as `line.encode` does.  For one thread at a time."""
 
     def __init__(
         self, *, session_id: str, agent_id: str | None, cwd: str, version: str, git_branch: str | None
     ) -> None:
-        self._session_id = session_id
-        self._is_agents = agent_id is not None
-        self._same: dict[str, object] = {"cwd": cwd, "sessionId": session_id, "version": version}
-        if git_branch is not None:
-            self._same["gitBranch"] = git_branch
-        self._agent: dict[str, object] = {"agentId": agent_id} if self._is_agents else {}
-        self._same |= self._agent
+        about = {"cwd": cwd, "sessionId": session_id, "version": version}
+        self._owner = {"sessionId": session_id}
+        if agent_id is not None:
+            self._owner["agentId"] = about["agentId"] = agent_id
+        self._about = about
+        self._chain: dict[str, object] = {"isSidechain": agent_id is not None}
+        self._same: dict[str, object] = {**about, **({} if git_branch is None else {"gitBranch": git_branch})}
+        self._texts = to_text(self._chain)[1:-1], to_text(self._same)[1:-1]
         self._second = (-1, "")
+        self._uuids: list[str] = []
 
-    def head(self, number: int) -> dict[str, object]:
+    def head(self, number: int) -> bytes:
         """What a file of our own begins with, of that format."""
-        said = {name: value for name, value in self._same.items() if name != "gitBranch"}
-        return {"type": "session", "format": number, **said, "timestamp": self.now()}
+        return encode({"type": "session", "format": number, **self._about, "timestamp": self.now()})
 
-    def message(self, entry: Entry, *, parent: str | None, uuid: str) -> dict[str, object]:
+    def message(self, entry: Entry, *, parent: str | None, uuid: str) -> bytes:
         """An entry of the chain."""
-        record: dict[str, object] = {"parentUuid": parent, "isSidechain": self._is_agents, **entry}
-        if entry.keys().isdisjoint(_FILLED):
-            record["uuid"] = uuid
-            record["timestamp"] = self.now()
-            record.update(self._same)
-            return record
-        return _filled(record, {"uuid": uuid, "timestamp": self.now(), **self._same})
+        if not _FILLED.isdisjoint(entry):
+            filled = {"uuid": uuid, "timestamp": self.now(), **self._same}
+            return encode(_filled({"parentUuid": parent, **self._chain, **entry}, filled))
+        # The same bytes, put together: it takes half the time.
+        link = "null" if parent is None else quoted(parent)
+        chain, same = self._texts
+        return to_bytes(
+            f'{{"parentUuid":{link},{chain},{to_text(entry)[1:-1]},'
+            f'"uuid":{quoted(uuid)},"timestamp":"{self.now()}",{same}}}'
+        )
 
-    def metadata(self, entry: Entry) -> dict[str, object]:
+    def metadata(self, entry: Entry) -> bytes:
         """Anything else."""
-        return _filled(dict(entry), {"sessionId": self._session_id, **self._agent, "timestamp": self.now()})
+        return encode(_filled(dict(entry), {**self._owner, "timestamp": self.now()}))
 
     def now(self) -> str:
         """The time, in UTC, to the millisecond."""
@@ -55,15 +69,23 @@ class Stamp:
             self._second = second, time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
         return f"{self._second[1]}{ms:03d}Z"
 
+    def new_uuid(self) -> str:
+        """A random one (version 4)."""
+        if not self._uuids:
+            digits = os.urandom(16 * _POOL).hex()  # one call of the system for many of them
+            self._uuids = [_as_uuid(digits[at : at + 32]) for at in range(0, 32 * _POOL, 32)]
+        return self._uuids.pop()
 
-def new_uuid() -> str:
-    """A random one (version 4)."""
-    digits = os.urandom(16).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    def after_fork(self) -> None:
+        """In the child: its uuids are others."""
+        self._uuids.clear()
 
 
-def _filled(record: dict[str, object], more: dict[str, object]) -> dict[str, object]:
+def _as_uuid(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{_VARIANT[digits[16]]}{digits[17:20]}-{digits[20:]}"
+
+
+def _filled(record: dict[str, object], more: Mapping[str, object]) -> dict[str, object]:
     """With `more` where it says nothing yet, and less what a line of another file said of itself."""
     record.pop("seq", None)
     record.pop("crc", None)
