@@ -448,7 +448,7 @@ def held(log):
 
 def test_a_file_that_others_keep_locked_is_not_written_to_and_that_is_said(log, held, monkeypatch):
     monkeypatch.setattr(files, "LOCK_WAIT_S", 0.05)
-    with pytest.raises(Locked, match="kept .* locked for") as raised:
+    with pytest.raises(Locked, match=r"kept .* locked for") as raised:
         append(log, TWO)
     assert raised.value.path == log.path
     assert tags(log.path) == ["one"]

@@ -105,9 +105,9 @@ class LogFile:
 
     def close(self) -> None:
         """Let go of the file; the next append would open it again."""
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        fd, self._fd = self._fd, None  # also where closing it fails
+        if fd is not None:
+            os.close(fd)
 
     # -- the file and its lock ----------------------------------------------------------------------------------------
 

@@ -67,7 +67,8 @@ class Presence:
         if fcntl:
             with contextlib.suppress(OSError):
                 fcntl.flock(self._fd, fcntl.LOCK_UN)  # a child may have the descriptor, too
-        os.close(self._fd)
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
 
     def after_fork(self) -> None:
         """In the child: it is the parent that has it open."""
