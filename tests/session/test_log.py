@@ -224,6 +224,35 @@ def test_of_what_is_no_entry_nothing_is_appended(make_log, entry):
     assert said(log.path) == ["hello"]
 
 
+def test_of_a_list_of_which_an_agents_entry_is_wrong_nothing_is_appended(make_log, place):
+    log = make_log()
+    for wrong in (user(float("nan"), agentId="a1"), user("x", agentId="../up"), user("x", agentId=1), "user"):
+        with pytest.raises((ValueError, TypeError)):
+            log.append_durable([user("before it"), wrong])
+    assert not os.path.exists(place.folder + ".jsonl") and log.tip is None
+
+
+def test_a_session_whose_file_was_removed_is_begun_anew(make_log):
+    log = make_log()
+    log.append_durable(user("hello"))
+    os.unlink(log.path)
+    log.append_durable([user("again", uuid="u-1")])
+    assert said(log.path) == ["again"]
+    os.unlink(log.path)
+    log.abort("gone")
+    with pytest.raises(ValueError):
+        log.retract("u-1")
+
+
+def test_a_log_of_a_session_whose_end_was_given_up_goes_on_before_that(make_log):
+    log = make_log()
+    log.append([user("one", uuid="u-1"), assistant("two", uuid="u-2"), assistant("more", uuid="u-3")])
+    for uuid in ("u-3", "u-2"):
+        log.retract(uuid)
+    log.close()
+    assert make_log().tip == "u-1"
+
+
 def test_a_closed_log_takes_nothing(make_log):
     log = make_log()
     log.append(user("hello"))

@@ -30,9 +30,7 @@ log.close()
 def test_two_processes_of_eight_threads_lose_nothing_and_each_line_is_whole(place):
     each = ENTRIES // PROCESSES // THREADS
     given = [place.root, place.key, place.session_id]
-    commands = [
-        [sys.executable, "-c", WRITER, *given, str(name), str(each), str(THREADS)] for name in range(PROCESSES)
-    ]
+    commands = [[sys.executable, "-c", WRITER, *given, str(name), str(each), str(THREADS)] for name in range(PROCESSES)]
     processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) for command in commands]
     for process in processes:  # at once: both find no file
         process.stdin.write(b"\n")

@@ -17,6 +17,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .aio import AsyncSessionLog
     from .errors import DamagedLine, Locked, NewerVersion, NotASession, SessionError
     from .log import SessionLog
     from .messages import assistant, result, user
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .stamp import Entry
 
 __all__ = [
+    "AsyncSessionLog",
     "DamagedLine",
     "Entry",
     "Holder",
@@ -46,6 +48,7 @@ _MODULES = {
     **dict.fromkeys(("assistant", "result", "user"), "messages"),
     **dict.fromkeys(("Place", "key_of"), "place"),
     **dict.fromkeys(("Holder", "live"), "presence"),
+    "AsyncSessionLog": "aio",
     "Entry": "stamp",
     "SessionLog": "log",
 }

@@ -18,15 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from rehydrate import __version__, scan
-from rehydrate.entries.ends import leaf
-from rehydrate.entries.log import Log
-from rehydrate.entries.messages import Call
-from rehydrate.entries.scope import Scope
-from rehydrate.entries.turns import waiting
-from rehydrate.entries.view import full_view
+from rehydrate import __version__
 
-from . import marks
+from . import lookup, marks
 from .errors import SessionError
 from .file import FORMAT, LogFile
 from .place import Place
@@ -36,6 +30,10 @@ from .stamp import MESSAGES, Entry, Stamp
 
 _BEGIN = frozenset({"user", "assistant"})
 """Types with which a session begins to be one."""
+
+
+_Put = Callable[[Queue, Sequence[bytes]], None]
+"""How a batch gets into a queue."""
 
 
 class _NotLookedUp:
@@ -111,7 +109,7 @@ class SessionLog:
         """Uuid of the entry that the next one follows; None before the first."""
         with self._lock:
             if isinstance(self._tip, _NotLookedUp):
-                self._tip = _end_of(self.path, is_agents=self.agent_id is not None)
+                self._tip = lookup.end(self.path, is_agents=self.agent_id is not None)
             return self._tip
 
     # -- appending ----------------------------------------------------------------------------------------------------
@@ -153,21 +151,26 @@ class SessionLog:
                 presence.end()
             _open.discard(self)
 
-    def _append(self, entries: Entry | Iterable[Entry], put: Callable[[Queue, Sequence[bytes]], None]) -> str | None:
+    def _append(self, entries: Entry | Iterable[Entry], put: _Put) -> str | None:
         given = (entries,) if isinstance(entries, Mapping) else tuple(entries)
         with self._lock:
-            if self._is_closed:
-                raise ValueError(f"the log of {self.path} is closed")
-            batch = _Batch(self)
-            for entry in given:
-                batch.add(entry)
-            agents = [(self._agent(agent_id), theirs) for agent_id, theirs in batch.elsewhere.items()]
+            batch = self._batch(given)
             self._take(batch, put)
-            for agent, theirs in agents:
-                agent._append(theirs, put)
             return batch.tip if batch.has_tip else self.tip
 
-    def _take(self, batch: "_Batch", put: Callable[[Queue, Sequence[bytes]], None]) -> None:
+    def _batch(self, given: Iterable[Entry]) -> "_Batch":
+        """What is to be written, for agents too; nothing is changed yet."""
+        if self._is_closed:
+            raise ValueError(f"the log of {self.path} is closed")
+        batch = _Batch(self)
+        for entry in given:
+            batch.add(entry)
+        for agent_id, theirs in batch.elsewhere.items():
+            agent = self._agent(agent_id)
+            batch.agents.append((agent, agent._batch(theirs)))
+        return batch
+
+    def _take(self, batch: "_Batch", put: _Put) -> None:
         if not (self._has_begun or batch.begins):
             self._held += batch.bodies
         else:
@@ -181,6 +184,8 @@ class SessionLog:
             self._tip = batch.tip
         if self._known is not None:
             self._known |= batch.uuids
+        for agent, theirs in batch.agents:
+            agent._take(theirs, put)
 
     def _agent(self, agent_id: str) -> "SessionLog":
         if agent_id not in self._agents:
@@ -195,9 +200,7 @@ class SessionLog:
     def _is_known(self, uuid: str) -> bool:
         if self._known is None:
             self._queue.flush()
-            held = [json.loads(body).get("uuid") for body in self._held]
-            found = scan.read_tree(self.path).entries if self._has_begun else ()
-            self._known = {uuid for uuid in (*held, *(entry.uuid for entry in found)) if uuid}
+            self._known = lookup.uuids(self.path) | {json.loads(body).get("uuid") for body in self._held}
         return uuid in self._known
 
     # -- about what was appended --------------------------------------------------------------------------------------
@@ -208,26 +211,20 @@ class SessionLog:
         """
         with self._lock:
             self._queue.flush()
-            with Log(self.path) as log:
-                at = log.at(uuid)
-                if at is None:
-                    raise ValueError(f"there is no entry {uuid} in {self.path}")
-                below = log.at(self.tip)
-                seen: set[int] = set()
-                while below is not None and below != at and below not in seen:
-                    seen.add(below)
-                    below = log.parent(below)
-                parent = log.entries[at].parent
+            found = lookup.above(self.path, uuid, tip=self.tip)
+            if found is None:
+                raise ValueError(f"there is no entry {uuid} in {self.path}")
             self._append(marks.tombstone(uuid, reason), Queue.put)
-            if below == at:
-                self._tip = parent
+            if found.holds_tip:
+                self._tip = found.parent
 
     def abort(self, reason: str, *, request: Entry | None = None) -> str:
         """End a turn that was interrupted: calls without a result get one that says so, and behind them stands a mark
         of the interruption, or the `request` that was the interruption.  Durable; gives the tip behind it.
         """
         with self._lock:
-            calls = self._open_calls()
+            self._queue.flush()
+            calls = lookup.open_calls(self.path, tip=self.tip, is_agents=self.agent_id is not None)
             answers = [marks.unanswered(calls, reason)] if calls else []
             return self._append([*answers, request or marks.interruption(reason)], Queue.put_durable) or ""
 
@@ -271,15 +268,6 @@ class SessionLog:
         rows = [dict(row) for row in replacements]
         self._append({"type": "content-replacement", "replacements": rows}, Queue.put)
 
-    def _open_calls(self) -> list[Call]:
-        self._queue.flush()
-        tip = self.tip
-        if not self._has_begun or tip is None:
-            return []
-        with Log(self.path) as log:
-            view = full_view(Scope(log, agent=self.agent_id is not None), tip=log.at(tip))
-            return waiting(log, view.entries)
-
     # -- the ends of processes ----------------------------------------------------------------------------------------
 
     def _at_exit(self) -> None:
@@ -300,7 +288,7 @@ class SessionLog:
 class _Batch:
     """What one append is about to write."""
 
-    __slots__ = ("_aside", "_log", "begins", "bodies", "elsewhere", "has_tip", "tip", "uuids")
+    __slots__ = ("_aside", "_log", "agents", "begins", "bodies", "elsewhere", "has_tip", "tip", "uuids")
 
     def __init__(self, log: SessionLog) -> None:
         self._log = log
@@ -308,7 +296,8 @@ class _Batch:
         """The last entry of a sidechain that is in the session's own file."""
         self.bodies: list[bytes] = []
         self.elsewhere: dict[str, list[Entry]] = {}
-        """For the logs of agents."""
+        """What goes to the logs of agents, by their ids."""
+        self.agents: list[tuple[SessionLog, _Batch]] = []
         self.uuids: set[str] = set()
         self.begins = False
         """Whether a session begins with it."""
@@ -319,6 +308,8 @@ class _Batch:
     def add(self, entry: Entry) -> None:
         """Raises ValueError or TypeError for what is no entry."""
         log = self._log
+        if type(entry) is not dict and not isinstance(entry, Mapping):
+            raise TypeError("an entry is a mapping")
         kind = entry.get("type")
         if not isinstance(kind, str) or not kind:
             raise ValueError("an entry needs a type")
@@ -355,18 +346,6 @@ def _size(path: str) -> int:
         return os.lstat(path).st_size
     except OSError:
         return 0
-
-
-def _end_of(path: str, *, is_agents: bool) -> str | None:
-    """The uuid of the entry that the conversation in a file ends with; None when there is none."""
-    with Log(path) as log:
-        scope = Scope(log, agent=is_agents)
-        given_up = {log.record(index).get("targetUuid") for index in log.of_type("tombstone")}
-        at, seen = leaf(scope), set[int]()
-        while at is not None and at not in seen and log.entries[at].uuid in given_up:
-            seen.add(at)
-            at = scope.parent(at)
-        return None if at is None else log.entries[at].uuid
 
 
 _open: set[SessionLog] = set()

@@ -1,0 +1,93 @@
+"""A session that is written from asyncio: the same as `log`, and the loop goes on meanwhile.
+
+What is cancelled while it is waited for may be appended all the same.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+
+from .log import SessionLog
+from .stamp import Entry
+
+
+class AsyncSessionLog:
+    """A `SessionLog` for asyncio; `close` it, or use it as an asynchronous context manager.
+
+        async with AsyncSessionLog(SessionLog(place, cwd=cwd)) as log:
+            await log.append_durable(user("hello"))
+
+    Each method does what that of `SessionLog` does, and raises the same.
+    """
+
+    def __init__(self, log: SessionLog) -> None:
+        self.log = log
+        self.path = log.path
+        self.session_id = log.session_id
+        self.agent_id = log.agent_id
+
+    async def __aenter__(self) -> "AsyncSessionLog":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def tip(self) -> str | None:
+        """Uuid of the entry that the next one follows; None before the first."""
+        return await asyncio.to_thread(lambda: self.log.tip)
+
+    async def append(self, entries: Entry | Iterable[Entry]) -> str | None:
+        """Append one entry or several, to be written soon."""
+        return await asyncio.to_thread(self.log.append, entries)
+
+    async def append_durable(self, entries: Entry | Iterable[Entry]) -> str | None:
+        """Append, and wait until it is on disk."""
+        return await asyncio.to_thread(self.log.append_durable, entries)
+
+    async def flush(self) -> None:
+        """Write everything that waits."""
+        await asyncio.to_thread(self.log.flush)
+
+    async def retract(self, uuid: str, *, reason: str = "") -> None:
+        """Give an entry up."""
+        await asyncio.to_thread(self.log.retract, uuid, reason=reason)
+
+    async def abort(self, reason: str, *, request: Entry | None = None) -> str:
+        """End a turn that was interrupted."""
+        return await asyncio.to_thread(self.log.abort, reason, request=request)
+
+    async def compact(
+        self,
+        summary: str,
+        *,
+        trigger: str,
+        pre_tokens: int | None = None,
+        post_tokens: int | None = None,
+        messages_summarized: int | None = None,
+        user_context: str | None = None,
+        preserve: Sequence[str] = (),
+        checkpoint: Mapping[str, object] | None = None,
+    ) -> str:
+        """Mark a compaction."""
+        return await asyncio.to_thread(
+            self.log.compact,
+            summary,
+            trigger=trigger,
+            pre_tokens=pre_tokens,
+            post_tokens=post_tokens,
+            messages_summarized=messages_summarized,
+            user_context=user_context,
+            preserve=preserve,
+            checkpoint=checkpoint,
+        )
+
+    async def snip(self, uuids: Iterable[str], *, note: str = "") -> str:
+        """Take entries out of what a model is sent."""
+        return await asyncio.to_thread(self.log.snip, uuids, note=note)
+
+    async def replace_content(self, replacements: Iterable[Mapping[str, object]]) -> None:
+        """Put something in the place of results."""
+        await asyncio.to_thread(self.log.replace_content, replacements)
+
+    async def close(self) -> None:
+        """Flush, and let go of the session."""
+        await asyncio.to_thread(self.log.close)

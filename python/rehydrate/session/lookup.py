@@ -1,0 +1,82 @@
+"""What a log that is written has to know of its file: where the conversation ends, what is in it, and which calls wait.
+
+A file that is not there (yet, or any more) has no entries.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rehydrate import scan
+from rehydrate.entries.ends import leaf
+from rehydrate.entries.log import Log
+from rehydrate.entries.messages import Call
+from rehydrate.entries.scope import Scope
+from rehydrate.entries.turns import waiting
+from rehydrate.entries.view import full_view
+
+
+class Above(NamedTuple):
+    """How an entry stands in a conversation."""
+
+    parent: str | None
+    """Uuid of the one that it follows."""
+    holds_tip: bool
+    """Whether the conversation's tip is this entry, or comes from it."""
+
+
+def uuids(path: str) -> set[str]:
+    """Of every entry in a file."""
+    with contextlib.suppress(FileNotFoundError):
+        return {entry.uuid for entry in scan.read_tree(path).entries if entry.uuid}
+    return set()
+
+
+def end(path: str, *, is_agents: bool) -> str | None:
+    """Uuid of the entry that the conversation ends with; None when there is none.  `is_agents`: it is the log of a
+    subagent.
+    """
+    with _read(path) as log:
+        if log is None:
+            return None
+        given_up = {log.record(index).get("targetUuid") for index in log.of_type("tombstone")}
+        way = _upwards(log, leaf(Scope(log, agent=is_agents)))
+        return next((uuid for at in way if (uuid := log.entries[at].uuid) not in given_up), None)
+
+
+def above(path: str, uuid: str, *, tip: str | None) -> Above | None:
+    """How the entry stands above the tip; None when it is not there."""
+    with _read(path) as log:
+        at = log.at(uuid) if log is not None else None
+        if log is None or at is None:
+            return None
+        return Above(log.entries[at].parent, at in _upwards(log, log.at(tip)))
+
+
+def open_calls(path: str, *, tip: str | None, is_agents: bool) -> list[Call]:
+    """The calls on the way to the tip that no result has come for, in order."""
+    with _read(path) as log:
+        at = log.at(tip) if log is not None else None
+        if log is None or at is None:
+            return []
+        return waiting(log, full_view(Scope(log, agent=is_agents), tip=at).entries)
+
+
+@contextlib.contextmanager
+def _read(path: str) -> Iterator[Log | None]:
+    try:
+        log = Log(path)
+    except FileNotFoundError:
+        yield None
+        return
+    with log:
+        yield log
+
+
+def _upwards(log: Log, at: int | None) -> Iterator[int]:
+    """An entry and those that it comes from, itself first."""
+    seen: set[int] = set()
+    while at is not None and at not in seen:
+        seen.add(at)
+        yield at
+        at = log.parent(at)
