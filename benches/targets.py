@@ -96,4 +96,6 @@ TARGETS = {
     "import-modules": Target(
         "`import rehydrate.scan`, native: modules of the standard library beyond `site`'s", "none", 0, "modules"
     ),
+    "durable": Target("an entry of a session on disk", "≤ 1.2 × a bare write and fsync", 1.2, "x bare"),
+    "queued": Target("entries of a session through the queue", "≥ 100,000 entries/s", 10, "µs an entry"),
 }

@@ -121,21 +121,23 @@ def test_killed_before_any_call_the_session_holds_what_was_durable_and_goes_on(w
 
 
 def failing(world, *, on):
-    """Run it with every failure; gives what failed.  `on`: and with it all such calls that come after."""
+    """Run it with each call failing, the errors in turn; gives what failed.  `on`: and with it all that come after."""
     known = []
     for number, name in enumerate(world.run(lambda call, at: None)):
-        for failure in FAILURES.get(name, ()):
+        failures = FAILURES.get(name)
+        if not failures:
+            continue
+        failure = failures[number % len(failures)]
 
-            def watch(call, at, number=number, failure=failure):
-                if at == number or (on and at > number and call.changes and failure in failures_of(call)):
-                    return failure
-                return None
+        def watch(call, at, number=number, failure=failure):
+            goes_on = on and at > number and call.changes and failure in failures_of(call)
+            return failure if at == number or goes_on else None
 
-            world.run(watch)
-            state = world.state()
-            if (state, world.said) not in known:
-                known.append((state, world.said))
-                yield name, failure
+        world.run(watch)
+        state = world.state()
+        if (state, world.said) not in known:
+            known.append((state, world.said))
+            yield name, failure
     assert len(known) > 5
 
 

@@ -7,6 +7,10 @@ import re
 import pytest
 
 from rehydrate import __version__
+from rehydrate.entries import messages
+from rehydrate.entries.log import Log
+from rehydrate.entries.scope import Scope
+from rehydrate.entries.view import model_view
 from rehydrate.session import SessionLog, assistant, result, user
 
 from .conftest import SESSION, records, said
@@ -279,3 +283,38 @@ def test_an_entry_is_what_it_was_when_it_was_appended(make_log):
     entry["message"]["content"].append("two")
     log.flush()
     assert json.loads(json.dumps(said(log.path))) == [["one"]]
+
+
+def sent(path):
+    """What a model is sent, as a reader of such files sees it."""
+    with Log(path) as log:
+        view = model_view(Scope(log))
+        return [messages.text_of(log.record(index)) or log.types[index] for index in view.entries]
+
+
+def test_a_reader_sees_a_compaction_as_the_summary_what_it_preserved_and_what_came_after(make_log):
+    log = make_log()
+    log.append([user("one"), assistant("two"), user("three", uuid="u-3"), assistant("four", uuid="u-4")])
+    log.compact("both counted", trigger="auto", preserve=["u-3", "u-4"])
+    log.append_durable([user("five"), assistant("six")])
+    assert sent(log.path) == ["system", "both counted", "three", "four", "five", "six"]
+    log.compact("all counted", trigger="manual")
+    log.append_durable(user("seven"))
+    assert sent(log.path) == ["system", "all counted", "seven"]
+
+
+def test_a_reader_sees_no_open_call_after_an_abort(make_log):
+    log = make_log()
+    log.append([user("go"), assistant([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}])])
+    log.flush()
+    assert sent(log.path) == ["go"]
+    log.abort("enough")
+    assert sent(log.path) == ["go", "assistant", "user", "[Request interrupted by user]"]
+
+
+def test_a_reader_passes_over_what_was_snipped(make_log):
+    log = make_log()
+    log.append([user("one"), assistant("two", uuid="u-2"), user("three"), assistant("four")])
+    log.snip(["u-2"])
+    log.append_durable(user("five"))
+    assert sent(log.path) == ["one", "three", "four", "system", "five"]

@@ -17,7 +17,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rehydrate.private import make_private
@@ -65,7 +65,7 @@ class LogFile:
         self._is_suspect = False
         """Whether a sync failed since: the system may have forgotten what it did not write, and not say so again."""
         self._undo: tuple[int, bytes] | None = None
-        """Where the append that is going on began, and what it writes; None when none is, or none has to be undone."""
+        """Where the append that is going on began, and what it writes; None when there is nothing to take back."""
         self._folders: list[str] = []
         """To be synced, so that the file is found after a loss of power."""
 
@@ -79,26 +79,11 @@ class LogFile:
         if not bodies and self._fd is None:
             return
         try:
-            with self._locked() as fd:
-                self._roll_back(fd)
-                size = os.fstat(fd).st_size
-                closing = b"" if size == self._end else self._look(fd, size)
-                start, seq = self._end, self._seq
-                if bodies and not start:
-                    bodies = [self._head(), *bodies]
-                data = closing + seal_all(bodies, seq + 1) if bodies else b""
-                self._undo = start, data
-                try:
-                    _write(fd, data)
-                    if durable:
-                        self._sync(fd, start)
-                except BaseException:
-                    self._end = _UNKNOWN
-                    with contextlib.suppress(OSError):  # then the next append does it
-                        self._roll_back(fd)
-                    raise
-                self._end, self._seq, self._undo = start + len(data), seq + len(bodies), None
-                self._synced = self._end if durable else self._synced
+            try:
+                fd, size = self._take()
+                self._append(fd, size, bodies, durable=durable)
+            finally:
+                self._let_go()
         except OSError as error:
             error.filename = error.filename or self.path
             raise
@@ -109,27 +94,50 @@ class LogFile:
         if fd is not None:
             os.close(fd)
 
+    def _append(self, fd: int, size: int, bodies: Sequence[bytes], *, durable: bool) -> None:
+        if self._undo is not None:
+            self._roll_back(fd)
+            size = os.fstat(fd).st_size
+        closing = b"" if size == self._end else self._look(fd, size)
+        start, seq = self._end, self._seq
+        if bodies and not start:
+            bodies = [self._head(), *bodies]
+        data = closing + seal_all(bodies, seq + 1) if bodies else b""
+        self._undo = start, data
+        try:
+            _write(fd, data)
+            if durable:
+                self._sync(fd, start)
+        except BaseException:
+            self._end = _UNKNOWN
+            with contextlib.suppress(OSError):  # then the next append does it
+                self._roll_back(fd)
+            raise
+        self._end, self._seq, self._undo = start + len(data), seq + len(bodies), None
+        if durable:
+            self._synced = self._end
+
     # -- the file and its lock ----------------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[int]:
-        """The file that is at the path now, and nobody else's meanwhile."""
-        fd = self._taken()
-        try:
-            yield fd
-        finally:
-            if fcntl:
-                fcntl.flock(fd, fcntl.LOCK_UN)  # closing would not do where a child has the descriptor, too
-
-    def _taken(self) -> int:
+    def _take(self) -> tuple[int, int]:
+        """The file that is at the path now, locked, and its size."""
         until = time.monotonic() + LOCK_WAIT_S
         while True:
             fd = self._open() if self._fd is None else self._fd
             self._lock(fd, until)
+            about = os.fstat(fd)
             with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(fd), os.lstat(self.path)):
-                    return fd
-            self.close()  # somebody removed or replaced it, which lets go of the lock
+                if os.path.samestat(about, os.lstat(self.path)):
+                    return fd, about.st_size
+            self.close()  # somebody removed or replaced it
+
+    def _let_go(self) -> None:
+        if fcntl and self._fd is not None:
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)  # closing alone would not do where a child has the descriptor, too
+            except OSError:  # of what was written nothing is taken back for that
+                with contextlib.suppress(OSError):
+                    self.close()
 
     def _lock(self, fd: int, until: float) -> None:
         while fcntl:
@@ -228,9 +236,7 @@ class LogFile:
 
     def _roll_back(self, fd: int) -> None:
         """Take away what an append that failed has written, unless others have gone on behind it."""
-        if self._undo is None:
-            return
-        start, data = self._undo
+        start, data = self._undo or (0, b"")
         size = os.fstat(fd).st_size
         if size > start and data.startswith(_read(fd, start, size)):
             os.ftruncate(fd, start)
