@@ -245,6 +245,19 @@ def test_the_child_of_a_fork_can_append_as_another_process_would(place):
     assert len(set(uuids)) == 5
 
 
+def test_what_is_held_before_the_first_message_is_the_parents_too(place):
+    code = """
+log = SessionLog(Place(*sys.argv[1:3], "other"), cwd="/")
+log.append([{"type": "tag", "tag": "x"}, {"type": "system", "uuid": "u-1"}])
+"""
+    code += FORK.format(child="log.append_durable(user('from the child'))") + "log.append(user('from the parent'))"
+    assert run(place, code).stderr == ""
+    _, child, *parents = records(type(place)(place.root, place.key, "other").path)
+    assert (child["message"]["content"], child["parentUuid"]) == ("from the child", None)
+    assert [each["type"] for each in parents] == ["tag", "system", "user"]
+    assert parents[2]["parentUuid"] == "u-1"
+
+
 def test_a_fork_while_other_threads_append_leaves_the_child_free_to(place):
     code = """
 import threading

@@ -278,6 +278,8 @@ class SessionLog:
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
+        if self._held:
+            self._held, self._tip = [], None
         self._stamp.after_fork()
         self._queue.after_fork()
         if self._presence is not None:
