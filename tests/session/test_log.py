@@ -12,6 +12,7 @@ from rehydrate.entries.log import Log
 from rehydrate.entries.scope import Scope
 from rehydrate.entries.view import model_view
 from rehydrate.session import SessionLog, assistant, result, user
+from rehydrate.session.file import LogFile
 
 from .conftest import SESSION, records, said
 
@@ -197,6 +198,23 @@ def test_a_compaction_is_a_boundary_and_its_summary_behind_it(make_log):
     }
     assert (mark["checkpoint"], summary["parentUuid"], summary["isCompactSummary"]) == ({"c": 1}, uuid, True)
     assert log.tip == summary["uuid"]
+
+
+def test_before_a_compaction_is_written_all_that_it_refers_to_is_on_disk(make_log, monkeypatch):
+    log = make_log()
+    appended = []
+    real = LogFile.append
+
+    def append(self, bodies, *, durable):
+        real(self, bodies, durable=durable)
+        appended.append((durable, [json.loads(body).get("uuid") for body in bodies]))
+
+    monkeypatch.setattr(LogFile, "append", append)
+    log.append([user("one", uuid="u-1")])
+    log.flush()
+    log.append([assistant("two", uuid="u-2")])
+    uuid = log.compact("both counted", trigger="auto")
+    assert appended == [(False, ["u-1"]), (True, ["u-2"]), (True, [uuid, log.tip])]
 
 
 def test_a_snip_names_what_it_takes_out_and_stands_in_the_chain(make_log):

@@ -1,5 +1,6 @@
 """Who has a session open, and that the dead do not."""
 
+import fcntl
 import json
 import os
 import signal
@@ -72,17 +73,34 @@ def test_one_that_was_killed_is_gone_and_its_file_is_removed(holder, place):
     assert os.listdir(place.live_folder) == []
 
 
-def test_those_that_ask_do_not_hinder_each_other(holder, place):
-    """Nor do they take one that died for alive because others ask at the same time."""
+def test_those_that_ask_do_not_take_each_other_for_alive(holder, place):
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
-    found = []
-    threads = [threading.Thread(target=lambda: found.extend(live(place))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == []
+    (name,) = os.listdir(place.live_folder)
+    asking = os.open(os.path.join(place.live_folder, name), os.O_RDONLY)
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    assert live(place) == []
+    os.close(asking)
+
+
+@pytest.mark.parametrize("when", ["before it is locked", "while it is being asked"])
+def test_one_whose_file_others_remove_before_it_is_locked_makes_another(place, monkeypatch, when):
+    real, asking = presences._locked, []
+
+    def late(fd):
+        if not asking:
+            (name,) = os.listdir(place.live_folder)
+            asking.append(os.open(os.path.join(place.live_folder, name), os.O_RDONLY))
+            if when == "while it is being asked":
+                fcntl.flock(asking[0], fcntl.LOCK_SH)
+            os.unlink(os.path.join(place.live_folder, name))
+        return real(fd)
+
+    monkeypatch.setattr(presences, "_locked", late)
+    held = Presence(place, kind="x")
+    assert [each.kind for each in live(place)] == ["x"]
+    held.end()
+    os.close(asking[0])
 
 
 def test_one_that_becomes_known_while_others_ask_stays_known(place):

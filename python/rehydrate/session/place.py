@@ -8,7 +8,6 @@
 Nothing is looked up or made here.  A name that is no plain one is refused, so no path leads out of the root.
 """
 
-import hashlib
 import os
 import re
 import unicodedata
@@ -80,6 +79,8 @@ def key_of(cwd: str) -> str:
     key = re.sub("[^A-Za-z0-9]", "-", whole)
     if len(key) <= KEY_CHARS:
         return key
+    import hashlib  # few need it
+
     digest = hashlib.sha256(whole.encode("utf-8", "surrogateescape")).hexdigest()
     return f"{key[:KEY_CHARS]}-{digest[:16]}"
 
