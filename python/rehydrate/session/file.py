@@ -126,9 +126,12 @@ class LogFile:
             fd = self._open() if self._fd is None else self._fd
             self._lock(fd, until)
             about = os.fstat(fd)
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(about, os.lstat(self.path)):
+            try:
+                there = os.lstat(self.path)
+                if about.st_ino == there.st_ino and about.st_dev == there.st_dev:
                     return fd, about.st_size
+            except FileNotFoundError:
+                pass
             self.close()  # somebody removed or replaced it
 
     def _let_go(self) -> None:
@@ -282,7 +285,8 @@ class LogFile:
 
 
 def _write(fd: int, data: bytes) -> None:
-    rest = memoryview(data)
+    done = os.write(fd, data) if len(data) <= WRITE_BYTES else 0  # nearly always all of it
+    rest = memoryview(data)[done:]
     while rest:
         rest = rest[os.write(fd, rest[:WRITE_BYTES]) :]
 
