@@ -97,5 +97,11 @@ TARGETS = {
         "`import rehydrate.scan`, native: modules of the standard library beyond `site`'s", "none", 0, "modules"
     ),
     "durable": Target("an entry of a session on disk", "≤ 1.2 × a bare write and fsync", 1.2, "x bare"),
+    "open": Target(
+        "opening a session and taking what a provider is sent",
+        "≤ 2 × `wc -l` + parsing of the view",
+        2,
+        f"{WC}, parsing taken off",
+    ),
     "queued": Target("entries of a session through the queue", "≥ 100,000 entries/s", 10, "µs an entry"),
 }
