@@ -140,12 +140,21 @@ def test_a_file_that_was_removed_is_begun_anew(log):
 
 def test_a_file_that_was_replaced_is_gone_on_with(log, path):
     append(log, ONE)
-    other = another(log)
-    os.rename(path, f"{path}.old")
-    append(other, TWO)
+    new = another(log)
+    new.path = f"{path}.new"
+    append(new, TWO)
+    os.replace(new.path, path)
     append(log, THREE)
     assert tags(path) == ["two", "three"]
-    other.close()
+    new.close()
+
+
+def test_a_file_that_was_moved_is_gone_on_with_where_it_is(log, path):
+    append(log, ONE)
+    os.rename(path, f"{path}.old")
+    append(log, TWO)
+    assert tags(f"{path}.old") == ["one", "two"]
+    assert not os.path.exists(path)
 
 
 def test_a_file_that_was_cut_short_is_gone_on_with(log):
@@ -357,6 +366,20 @@ def test_after_a_sync_that_failed_what_it_was_to_make_safe_is_written_once_more(
     disk.written.clear()
     append(log, TWO)
     assert len(disk.written) == 1
+
+
+def test_what_was_to_be_written_once_more_is_not_written_into_another_file_in_its_place(log, disk, path):
+    append(log, ONE)
+    append(log, TWO, durable=False)
+    disk.syncs = 1
+    with pytest.raises(OSError):
+        append(log, THREE)
+    os.rename(path, f"{path}.old")
+    write(path, b"x" * 1_000)
+    with pytest.raises(OSError, match="it was moved"):
+        append(log, THREE)
+    assert read(path) == b"x" * 1_000
+    assert tags(f"{path}.old") == ["one", "two"]
 
 
 def test_what_the_disk_has_lost_after_a_sync_that_failed_is_said_once(log, disk):

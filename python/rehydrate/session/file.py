@@ -120,18 +120,14 @@ class LogFile:
     # -- the file and its lock ----------------------------------------------------------------------------------------
 
     def _take(self) -> tuple[int, int]:
-        """The file that is at the path now, locked, and its size."""
+        """The file, locked, and its size: the one of before wherever it was moved, but none that was removed."""
         until = time.monotonic() + LOCK_WAIT_S
         while True:
             fd = self._open() if self._fd is None else self._fd
             self._lock(fd, until)
             about = os.fstat(fd)
-            try:
-                there = os.lstat(self.path)
-                if about.st_ino == there.st_ino and about.st_dev == there.st_dev:
-                    return fd, about.st_size
-            except FileNotFoundError:
-                pass
+            if about.st_nlink:
+                return fd, about.st_size
             self.close()  # somebody removed or replaced it
 
     def _let_go(self) -> None:
@@ -268,6 +264,8 @@ class LogFile:
         lost, at = None, self._synced
         copy = os.open(self.path, os.O_WRONLY | _SAFE)  # without O_APPEND
         try:
+            if not os.path.samestat(os.fstat(copy), os.fstat(fd)):
+                raise OSError(errno.ESTALE, "it was moved, and what it holds may not be on disk", self.path)
             with open(os.dup(fd), "rb") as reader:
                 reader.seek(at)
                 while at < end and (line := reader.readline()):
