@@ -1,7 +1,7 @@
 """A writer is killed before any of its system calls; then the session is opened and gone on with.
 
 A kill leaves what the calls before it made of the files, so it is tried before each call that may change something.
-What a write that was cut short leaves is tried in `test_file.py`, cut by cut.
+What a write that was cut short leaves is tried in `file/`, cut by cut.
 """
 
 import os
