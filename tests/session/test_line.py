@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rehydrate.session import line as lines
 from rehydrate.session.line import bare, check, encode, seal_all, sealed, seq_of
 
 TEXT = st.text(st.characters(exclude_categories=()))
@@ -79,6 +80,14 @@ def test_several_are_numbered_on():
 def test_a_line_of_another_writer_has_no_check_and_is_its_own_body():
     for line in (b'{"type":"user","seq":3}', b'{"crc":"00000000"}', b"{}", b"", b"\0\0", b'{"a":{"seq":1,"crc":"00"}}'):
         assert (check(line), check(line + b"\n"), bare(line + b"\n"), seq_of(line)) == (None, None, line, None)
+
+
+def test_without_the_compiled_encoder_lines_are_the_same(monkeypatch):
+    record = {"a": ["é\n\ud800", 1.5, None, True, {"b": 10**20}], "c": {}}
+    expected = encode(record)
+    monkeypatch.setattr(lines.json.encoder, "c_make_encoder", None)
+    monkeypatch.setattr(lines, "_text", lines._encoder())
+    assert encode(record) == expected
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
