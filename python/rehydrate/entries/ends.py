@@ -17,14 +17,15 @@ def leaf(scope: Scope) -> int | None:
     log = scope.log
     fallback = None
     for index in scope.turns_back():
-        if scope.is_aside(index) or not scope.spoken(index) or _is_late(scope, index):
+        if not _counts(scope, index):
             continue
         tips = _tips(scope, index)
         if tips:
             return _preferred(scope, tips)
         fallback = index if fallback is None else fallback  # all in a circle: nothing is without children
     if fallback is None:  # nobody has spoken yet
-        return next((i for i in range(scope.end - 1, -1, -1) if log.is_entry(i) and not scope.is_aside(i)), None)
+        ours = (i for i in range(scope.end - 1, -1, -1) if log.is_entry(i) and not scope.is_aside(i))
+        return next((i for i in ours if i not in scope.retracted), None)
     return fallback
 
 
@@ -35,11 +36,18 @@ def latest_leaf(scope: Scope) -> int | None:
     for index in range(scope.end):
         if log.types[index] not in SPOKEN or not log.is_entry(index):
             continue
-        if scope.is_aside(index) or not scope.spoken(index) or _is_late(scope, index) or not _tips(scope, index):
+        if not _counts(scope, index) or not _tips(scope, index):
             continue
         found = (messages.time_of(log.record(index)) or 0.0, index)
         best = found if best is None or found > best else best
     return leaf(scope) if best is None else _preferred(scope, _tips(scope, best[1]))
+
+
+def _counts(scope: Scope, index: int) -> bool:
+    """Whether somebody speaks in the conversation itself there, and it was not taken back."""
+    if scope.is_aside(index) or index in scope.retracted:
+        return False
+    return scope.spoken(index) and not _is_late(scope, index)
 
 
 def _tips(scope: Scope, index: int) -> list[int]:

@@ -42,6 +42,8 @@ class Known:
         """The entries that say of themselves that they are compactions; None until somebody has asked."""
         self.descent: tuple[tuple[int, int, bool], Sequence[int], tuple[Any, ...]] | None = None
         """What was asked for last of `chain.descent`: tip, end and side, then entries, in little room, and gaps."""
+        self.retractions: list[tuple[int, int]] | None = None
+        """Each record that takes an entry back, with that entry; None until somebody has asked."""
 
 
 _trees: OrderedDict[tuple[object, ...], Known] = OrderedDict()
@@ -107,9 +109,10 @@ class Log:
 
     def raw(self, index: int) -> bytes:
         """The record as it stands in the file; fewer bytes when the file was cut short since."""
-        return self._read(self.entries[index])
+        return self.read(self.entries[index])
 
-    def _read(self, entry: Entry) -> bytes:
+    def read(self, entry: Entry) -> bytes:
+        """The bytes of an entry: the one place where any are read."""
         self._file.seek(entry.offset)
         return self._file.read(entry.length) or b""
 
@@ -120,7 +123,7 @@ class Log:
             self._records.move_to_end(index)
             return known[0]
         entry = self.entries[index]
-        found = _decoded(self._read(entry), entry.offset)
+        found = _decoded(self.read(entry), entry.offset)
         self._records[index] = found, entry.length
         self._held += entry.length
         while len(self._records) > KEPT_RECORDS or (self._held > KEPT_BYTES and len(self._records) > 1):

@@ -25,15 +25,15 @@ _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "last-prompt": 
 
 def metadata(scope: Scope) -> dict[str, Record]:
     """The last record of each lasting type, by type."""
-    log = scope.log
-    found: dict[str, Record] = {}
-    for index in range(scope.end - 1, -1, -1):
-        kind = log.types[index]
-        if kind in LASTING and kind not in found:  # some writers give them a uuid
-            found[kind] = log.record(index)
-            if len(found) == len(LASTING):
-                break
-    return found
+    return {kind: scope.log.record(index) for kind, index in last_of_each(scope).items() if kind in LASTING}
+
+
+def last_of_each(scope: Scope) -> dict[str, int]:
+    """The last record of each type, by type, those of the conversation included: some writers give the others a uuid,
+    too.
+    """
+    types = scope.log.types
+    return {kind: index for kind, index in zip(types, range(scope.end), strict=False) if kind is not None}
 
 
 def title(scope: Scope, entries: Iterable[int]) -> str:

@@ -11,6 +11,8 @@ from .log import Log, Record, member
 
 SPOKEN = frozenset({"user", "assistant"})
 BOUNDARY = "compact_boundary"
+RETRACTION = "tombstone"
+"""The type of a record that takes an entry back."""
 _IS_TURN = bytes(sign & Sign.FIRST != 0 and sign & (Sign.USER | Sign.ASSISTANT) != 0 for sign in range(256))
 
 
@@ -48,10 +50,18 @@ class Scope:
         return parent if parent is not None and parent < self.end else None
 
     def children(self, index: int) -> Iterator[int]:
-        """As `Log.children`, those of subagents left out."""
-        for child in self.log.children(index):
-            if child < self.end and not self.is_aside(child):
+        """As `Log.children`, those of subagents left out.  In the place of one that was taken back stand its own."""
+        gone = self.retracted
+        waiting, seen = list(self.log.children(index))[::-1], {index}
+        while waiting:
+            child = waiting.pop()
+            if child >= self.end or self.is_aside(child):
+                continue
+            if child not in gone:
                 yield child
+            elif child not in seen:
+                seen.add(child)
+                waiting += self.log.children(child)[::-1]
 
     def is_aside(self, index: int) -> bool:
         """Whether the entry is none of the conversation itself: a subagent's, or another member's of a team."""
@@ -61,6 +71,14 @@ class Scope:
         if not self.agent and messages.is_sidechain(record):
             return True
         return bool(record.get("teamName")) and not self._is_members
+
+    @cached_property
+    def retracted(self) -> frozenset[int]:
+        """The entries that were taken back.  A line of descent leads through them; they are in no view."""
+        known = self.log.known
+        if known.retractions is None:
+            known.retractions = list(_retractions(self.log))
+        return frozenset(target for at, target in known.retractions if at < self.end)
 
     @cached_property
     def _is_members(self) -> bool:
@@ -78,6 +96,14 @@ class Scope:
         if not sign & (Sign.USER | Sign.ASSISTANT):
             return False
         return not sign & Sign.ASIDE or not messages.is_meta(self.log.record(index))
+
+
+def _retractions(log: Log) -> Iterator[tuple[int, int]]:
+    for index in log.of_type(RETRACTION):
+        target = log.at(log.record(index).get("targetUuid"))
+        if target is None or (log.types[target] == "system" and boundary_of(log.record(target)) is not None):
+            continue  # what stands before a compaction hangs on nothing else
+        yield index, target
 
 
 def boundary_of(record: Record) -> Record | None:

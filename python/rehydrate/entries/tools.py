@@ -44,13 +44,15 @@ class _Order:
     def __getitem__(self, index: int) -> int:
         return self._places[index]
 
-    def outside(self) -> Iterator[int]:
-        """The entries of the scope that are not in the chain, in file order."""
+    def outside(self, *, after: int) -> Iterator[int]:
+        """The entries of the scope behind a record that are not in the chain and were not taken back, in file order."""
         rest = bytearray(self._scope.log.signs.translate(_IS_FIRST))
         for index, place in enumerate(self._places):
             if place >= 0:
                 rest[index] = 0
-        at = rest.find(1, 0, self._scope.end)
+        for index in self._scope.retracted:
+            rest[index] = 0
+        at = rest.find(1, after + 1, self._scope.end)
         while at >= 0:
             yield at
             at = rest.find(1, at + 1, self._scope.end)
@@ -64,7 +66,7 @@ def with_siblings(scope: Scope, chain: Sequence[int], *, after: int = -1) -> Seq
     """
     log = scope.log
     order = _Order(scope, chain)
-    outside = array("i", order.outside())
+    outside = array("i", order.outside(after=after))
     near = [chain[place] for place in _near(scope, chain, order, outside)]
     if not near:
         return chain
@@ -98,6 +100,10 @@ def _near(scope: Scope, chain: Sequence[int], order: _Order, outside: Sequence[i
     if not outside or not any(log.types[index] == "assistant" for index in chain):
         return []  # to look for one around every place would take for ever
     above = {log.parents[index] for index in outside}
+    gone = scope.retracted & above
+    while gone:  # through what was taken back to what it follows
+        above |= (found_above := {log.parents[index] for index in gone} - above)
+        gone = scope.retracted & found_above
     for place in sorted(order[parent] for parent in above if parent >= 0 and parent in order):
         if place not in found:
             found.update(_answers_at(scope, chain, place))

@@ -7,7 +7,7 @@ or nothing at all, reports of failed requests.  What is left out is listed with 
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import messages
 from .chain import Chain, Gap, descent, walk
@@ -45,28 +45,26 @@ def full_view(scope: Scope, *, tip: int | None = None) -> View:
     if tip is None:
         return View()
     chain = descent(scope, tip)
-    entries, left_out = _kept(scope, chain, after=-1)
-    passed = frozenset(boundaries(scope))
-    return View(
-        tuple(entries),
-        gaps=chain.gaps,
-        compactions=tuple(index for index in chain.entries if index in passed),
-        left_out=tuple(left_out.items()),
-    )
+    return _whole(scope, chain, _removed(scope, chain))
 
 
-def model_view(scope: Scope) -> View:
-    """What the model is sent when the conversation goes on."""
-    tip = leaf(scope)
+def scrollback(scope: Scope, *, tip: int | None = None) -> View:
+    """As the full view, with what was taken out of its middle: a person has seen that."""
+    tip = leaf(scope) if tip is None else tip
+    return View() if tip is None else _whole(scope, descent(scope, tip), [])
+
+
+def active_view(scope: Scope, *, tip: int | None = None) -> View:
+    """What the conversation goes on from at `tip` (None: its end): since the newest compaction, with what that kept."""
+    tip = leaf(scope) if tip is None else tip
     if tip is None:
         return View()
     chain, boundary, kept = _since_boundary(scope, tip)
-    entries, left_out = _kept(scope, chain, after=-1 if boundary is None else boundary)
+    entries, left_out = _kept(scope, chain, _removed(scope, chain), after=-1 if boundary is None else boundary)
     log = scope.log
     summary = None
     if boundary is not None:
         summary = next((i for i in entries if log.types[i] == "user" and messages.is_summary(log.record(i))), None)
-    entries = _without(entries, unsendable(log, entries), left_out)
     in_view = frozenset(entries)
     return View(
         tuple(entries),
@@ -77,6 +75,27 @@ def model_view(scope: Scope) -> View:
         () if boundary is None else (boundary,),
         tuple(left_out.items()),
     )
+
+
+def model_view(scope: Scope) -> View:
+    """What the model is sent when the conversation goes on."""
+    return sendable(scope.log, active_view(scope))
+
+
+def sendable(log: Log, view: View) -> View:
+    """An active view without what a model cannot be sent."""
+    left_out = dict(view.left_out)
+    entries = _without(view.entries, unsendable(log, view.entries), left_out)
+    return _holding(view, entries, left_out)
+
+
+def until(view: View, tip: int) -> View:
+    """A view that ends with an entry: without the results and blocks that stand beside the line of descent behind it.
+    As it is when it does not hold the entry.
+    """
+    if tip not in view.entries:
+        return view
+    return _holding(view, view.entries[: view.entries.index(tip) + 1], dict(view.left_out))
 
 
 def given(scope: Scope, parent: Scope) -> View:
@@ -199,26 +218,47 @@ def _since_boundary(scope: Scope, tip: int) -> tuple[Chain, int | None, Preserve
     return descent(scope, tip), None, Preserved()
 
 
-def _kept(scope: Scope, chain: Chain, *, after: int) -> tuple[Sequence[int], dict[int, str]]:
-    """The entries of a line of descent with their siblings, less what was taken out of it."""
-    log = scope.log
+def _whole(scope: Scope, chain: Chain, removed: list[int]) -> View:
+    """The view of a line of descent that goes past every compaction."""
+    entries, left_out = _kept(scope, chain, removed, after=-1)
+    passed = frozenset(boundaries(scope))
+    return View(
+        tuple(entries),
+        gaps=chain.gaps,
+        compactions=tuple(index for index in chain.entries if index in passed),
+        left_out=tuple(left_out.items()),
+    )
+
+
+def _holding(view: View, entries: Sequence[int], left_out: dict[int, str]) -> View:
+    """The view with fewer entries."""
+    held = frozenset(entries)
+    kept = tuple(index for index in view.preserved if index in held)
+    summary = view.summary if view.summary in held else None
+    return replace(view, entries=tuple(entries), summary=summary, preserved=kept, left_out=tuple(left_out.items()))
+
+
+def _kept(scope: Scope, chain: Chain, removed: list[int], *, after: int) -> tuple[Sequence[int], dict[int, str]]:
+    """The entries of a line of descent with their siblings, less what was taken back, and out of it."""
     left_out: dict[int, str] = {}
-    entries = _without(chain.entries, dict.fromkeys(_progress(log, chain), "progress"), left_out)
-    removed = dict.fromkeys(_removed(scope, entries), "taken out")
-    entries = with_siblings(scope, _without(entries, removed, left_out), after=after)
-    return _without(entries, removed, left_out), left_out  # nor may they come back beside what is left
+    entries = _without(chain.entries, dict.fromkeys(_progress(scope.log, chain), "progress"), left_out)
+    if scope.retracted:
+        entries = _without(entries, dict.fromkeys(scope.retracted, "taken back"), left_out)
+    gone = dict.fromkeys(removed, "taken out")
+    entries = with_siblings(scope, _without(entries, gone, left_out), after=after)
+    return _without(entries, gone, left_out), left_out  # nor may they come back beside what is left
 
 
 def _progress(log: Log, chain: Chain) -> list[int]:
     return [index for index in chain.entries if log.types[index] == "progress"]
 
 
-def _removed(scope: Scope, entries: Sequence[int]) -> list[int]:
+def _removed(scope: Scope, chain: Chain) -> list[int]:
     """The entries that the client took out of the middle of the conversation."""
     log = scope.log
     found = []
-    for index in entries:
-        if log.types[index] != "system" or not log.holds(index, word=b"removedUuids"):
+    for index in chain.entries:
+        if log.types[index] != "system" or index in scope.retracted or not log.holds(index, word=b"removedUuids"):
             continue
         record = log.record(index)
         for said in (record, *(value for value in record.values() if isinstance(value, dict))):
