@@ -33,6 +33,7 @@ FAILED = assistant("c", "a", text("API Error"), isApiErrorMessage=True)
         ([*chat("a", "b"), meta("m", "b")], "none"),
         ([*chat("a", "b"), summary("s", "b")], "none"),
         ([*chat("a", "b"), user("c", "b", "<command-name>/x</command-name>")], "none"),
+        ([*chat("a", "b", "c"), user("d", "c", "[Request interrupted by user]")], "none"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

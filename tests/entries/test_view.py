@@ -5,6 +5,7 @@ from rehydrate.entries.scope import Scope
 from rehydrate.entries.view import account, full_view, given, model_view, sent
 from tests.entries.making import (
     assistant,
+    attachment,
     boundary,
     call,
     chat,
@@ -90,21 +91,15 @@ def test_what_was_taken_out_does_not_come_back_beside_its_answer(scope_of):
     assert left_out(scope, view) == {"r": "taken out"}
 
 
-def test_a_call_whose_id_is_no_text_is_sent_as_it_is(scope_of):
-    odd = {**call("1"), "id": ["1"]}
-    scope = scope_of(*chat("a"), assistant("b", "a", odd, call("2", "Read"), call("3")), result("r", "b", "2"))
-    assert spoken(scope, model_view(scope)) == ["Do it.", "Bash", "Read", "tool_result"]
-
-
 def test_a_call_without_a_result_is_not_sent(scope_of):
     scope = scope_of(*chat("a"), assistant("b", "a", call("1")), user("c", "b"))
     assert left_out(scope, model_view(scope)) == {"b": "call without a result"}
     assert names(scope, full_view(scope).entries) == ["a", "b", "c"]
 
 
-def test_of_two_calls_in_one_record_only_the_one_with_a_result_is_sent(scope_of):
-    scope = scope_of(*chat("a"), assistant("b", "a", call("1", "Read"), call("2", "Edit")), result("r", "b", "1"))
-    assert spoken(scope, model_view(scope)) == ["Do it.", "Read", "tool_result"]
+def test_what_was_said_beside_a_call_without_a_result_is_sent(scope_of):
+    scope = scope_of(*chat("a"), assistant("b", "a", thought(), text("So."), call("1")), user("c", "b"))
+    assert left_out(scope, model_view(scope)) == {}
 
 
 @pytest.mark.parametrize("blocks", [[text("")], [text(" \n")]])
@@ -141,6 +136,13 @@ def test_what_a_command_printed_is_sent_in_the_users_name(scope_of):
     printed = system("b", "a", "local_command", content="<local-command-stdout>ok</local-command-stdout>")
     scope = scope_of(*chat("a"), printed, system("c", "b"))
     assert spoken(scope, model_view(scope)) == ["Do it.", "<local-command-stdout>ok</local-command-stdout>"]
+
+
+def test_what_the_user_asked_during_a_turn_is_sent(scope_of):
+    queued = attachment("b", "a", "queued_command", prompt="And that.")
+    noted = attachment("c", "b", "file") | {"message": {"role": "user", "content": "A note."}}
+    scope = scope_of(*chat("a"), queued, noted, attachment("d", "c", "date", prompt="x"))
+    assert spoken(scope, model_view(scope)) == ["Do it.", "And that.", "A note."]
 
 
 def test_every_record_is_accounted_for(scope_of):

@@ -36,7 +36,7 @@ class _Order:
         self._places = array("i", [-1]) * len(scope.log)
         for place, index in enumerate(chain):
             self._places[index] = place
-        self._scope = scope
+        self._scope, self._chain = scope, chain
 
     def __contains__(self, index: int) -> bool:
         return self._places[index] >= 0
@@ -47,9 +47,8 @@ class _Order:
     def outside(self, *, after: int) -> Iterator[int]:
         """The entries of the scope behind a record that are not in the chain and were not taken back, in file order."""
         rest = bytearray(self._scope.log.signs.translate(_IS_FIRST))
-        for index, place in enumerate(self._places):
-            if place >= 0:
-                rest[index] = 0
+        for index in self._chain:
+            rest[index] = 0
         for index in self._scope.retracted:
             rest[index] = 0
         at = rest.find(1, after + 1, self._scope.end)

@@ -34,6 +34,8 @@ def interruption(log: Log, entries: Sequence[int]) -> str:
             return "turn" if attached else "none"
         if messages.is_meta(record) or messages.is_summary(record) or messages.is_command(record):
             return "none"
+        if messages.is_interrupt(record):  # the user ended it
+            return "none"
         results = messages.results(record)
         if not results:
             return "turn" if attached else "prompt"

@@ -13,11 +13,13 @@ from . import messages
 from .chain import Chain, Gap, descent, walk
 from .compaction import Preserved, preserved
 from .ends import leaf
-from .log import Log, Record, member, text_member
+from .log import Log, Record, member
 from .metadata import metadata, replaced, replacements
 from .scope import Scope, boundaries
 from .tools import with_siblings
-from .turns import waiting
+
+THOUGHTS = ("thinking", "redacted_thinking")
+"""Types of the blocks of an answer that are not said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +109,14 @@ def given(scope: Scope, parent: Scope) -> View:
 
 def sent(scope: Scope, view: View, *, folder: str, agent_id: str | None = None) -> Iterator[Record]:
     """What of a model's view the user, the assistant and the tools have said, record by record: with what the client
-    put in the place of results, and without calls that have no result.
+    put in the place of results.  Calls and results that have lost their other half are among them.
 
     `folder`: where results that were moved out lie.  `agent_id`: of the subagent whose file it is.
     """
     log = scope.log
     known = replacements(scope, agent_id=agent_id)
-    waits = {call.id for call in waiting(log, view.entries)}
     for index in view.entries:
-        record = _spoken(log, index) or _printed(log, index)
-        if record and waits and log.types[index] == "assistant":
-            record = _without_calls(record, waits)
+        record = _spoken(log, index) or _printed(log, index) or _attached(log, index)
         if record:
             yield replaced(record, known, folder=folder)
 
@@ -163,32 +162,28 @@ def unsendable(log: Log, entries: Sequence[int]) -> dict[int, str]:
     return found
 
 
-def _without_calls(record: Record, waits: set[str]) -> Record:
-    blocks = messages.blocks(record)
-    kept = [each for each in blocks if not (each.get("type") == "tool_use" and text_member(each, "id") in waits)]
-    if len(kept) == len(blocks):
-        return record
-    return {**record, "message": {**member(record, "message"), "content": kept}}
-
-
 def _why_unsendable(record: Record, answered: set[str], said: Counter[str]) -> str:
     if messages.is_api_error(record):
         return "failed request"
     blocks = messages.blocks(record)
     calls = messages.calls(record)
-    if calls and all(call.id not in answered for call in calls):
-        return "call without a result"
-    if not blocks or all(each.get("type") == "text" and not messages.texts({"message": [each]}) for each in blocks):
+    blank = [each.get("type") == "text" and not messages.texts({"message": [each]}) for each in blocks]
+    if all(blank):
         return "empty"
-    thoughts = all(each.get("type") in ("thinking", "redacted_thinking") for each in blocks)
-    if thoughts and not said[messages.message_id(record) or ""]:
+    thoughts = [each.get("type") in THOUGHTS for each in blocks]
+    nothing_else = all(
+        no or of or each.get("type") == "tool_use" for no, of, each in zip(blank, thoughts, blocks, strict=True)
+    )
+    if calls and nothing_else and all(call.id not in answered for call in calls):
+        return "call without a result"
+    if all(thoughts) and not said[messages.message_id(record) or ""]:
         return "only thoughts"
     return ""
 
 
 def _said(record: Record) -> list[Record]:
     """The blocks that are no thoughts."""
-    return [each for each in messages.blocks(record) if each.get("type") not in ("thinking", "redacted_thinking")]
+    return [each for each in messages.blocks(record) if each.get("type") not in THOUGHTS]
 
 
 def _spoken(log: Log, index: int) -> Record:
@@ -203,6 +198,20 @@ def _printed(log: Log, index: int) -> Record:
     if record.get("subtype") != "local_command" or not isinstance(record.get("content"), str):
         return {}
     return {**record, "type": "user", "message": {"role": "user", "content": record["content"]}}
+
+
+def _attached(log: Log, index: int) -> Record:
+    """What stands beside the user's words as a message of its own, or was asked while a turn was going on, in the
+    user's name; empty for anything else.
+    """
+    if log.types[index] != "attachment":
+        return {}
+    record = log.record(index)
+    message = member(record, "message")
+    attached = member(record, "attachment")
+    if not message and attached.get("type") == "queued_command":
+        message = {"role": "user", "content": attached.get("prompt")}
+    return {**record, "type": "user", "message": message} if message.get("content") else {}
 
 
 def _since_boundary(scope: Scope, tip: int) -> tuple[Chain, int | None, Preserved]:
