@@ -1,11 +1,14 @@
 """A place for sessions, and what a session's file holds."""
 
 import json
+from contextlib import ExitStack
 
 import pytest
 
 from rehydrate.session import Place, SessionLog
 from rehydrate.session import line as lines
+from rehydrate.session.reading import Session
+from tests.session.making import write_session
 
 SESSION = "5e551000-0000-4000-8000-000000000001"
 
@@ -43,3 +46,14 @@ def records(path):
 def said(path):
     """Of each message in a file its text."""
     return [each["message"]["content"] for each in records(path) if "message" in each]
+
+
+@pytest.fixture
+def session_of(tmp_path):
+    """A session with these records, open until the end of the test."""
+    with ExitStack() as sessions:
+
+        def make(*given, name="s-1.jsonl"):
+            return sessions.enter_context(Session.open(write_session(tmp_path / name, *given)))
+
+        yield make

@@ -1,0 +1,107 @@
+"""What is wrong with the lines of a session's file.
+
+A line whose check is wrong is read as it stands, for the rest of it is most likely right; that is told, and so is what
+is no record at all.  Only lines that somebody asked for are checked, `verify` checks all of them.
+"""
+
+from collections.abc import Iterable, Iterator
+from threading import RLock
+
+from rehydrate.entries.log import Log, Record
+from rehydrate.paths import open_file
+from rehydrate.scan import Entry
+
+from .errors import DamagedLine
+from .line import check, seq_of
+
+NO_RECORD = "is no record"
+WRONG_CHECK = "is not what was written: its check is wrong"
+CUT = "was cut off since the file was opened"
+TOO_DEEP = "is nested too deep to be decoded"
+UNFINISHED = "is not finished"
+_PIECE = 1 << 20
+
+
+class CheckedLog(Log):
+    """A log that checks what it reads.  Several threads may use it."""
+
+    def __init__(self, path: str) -> None:
+        self._lock = RLock()
+        self.wrong: dict[int, str] = {}
+        """Where a line begins that was read -> what is wrong with it."""
+        super().__init__(path)
+
+    def read(self, entry: Entry) -> bytes:
+        with self._lock:
+            raw = super().read(entry)
+        if len(raw) < entry.length:
+            self.wrong[entry.offset] = CUT
+        elif check(raw) is False:
+            self.wrong[entry.offset] = WRONG_CHECK
+        return raw
+
+    def record(self, index: int) -> Record:
+        with self._lock:
+            found = super().record(index)
+        if not found:
+            entry = self.entries[index]
+            if entry.length > len(b"{ }"):
+                self.wrong.setdefault(entry.offset, TOO_DEEP)
+        return found
+
+
+def told(path: str, wrong: Iterable[tuple[int, str]]) -> list[DamagedLine]:
+    """Each with the number of its line.  `wrong`: where it begins and what is wrong with it, ascending."""
+    found = []
+    line, at = 1, 0
+    with open_file(path) as file:
+        for offset, what in wrong:
+            while at < offset and (piece := file.read(min(_PIECE, offset - at))):
+                line += piece.count(b"\n")
+                at += len(piece)
+            found.append(_damaged(path, line, offset, what))
+    return found
+
+
+def verify(log: Log) -> Iterator[DamagedLine]:
+    """Every line that is no record, whose check is wrong, or behind which lines are missing, in file order."""
+    entries = iter(log.entries)
+    entry = next(entries, None)
+    offset, before = 0, None
+    with open_file(log.path) as file:
+        for number, line in enumerate(file, 1):
+            if offset + len(line) > log.size:
+                break  # written since
+            end = offset + len(line)
+            held = []
+            while entry is not None and entry.offset < end:
+                held.append(entry)
+                entry = next(entries, None)
+            seq = seq_of(line)
+            what = _wrong(line, offset, held) or _out_of_order(before, seq)
+            if what:
+                yield _damaged(log.path, number, offset, what)
+            offset, before = end, seq
+
+
+def _wrong(line: bytes, offset: int, held: list[Entry]) -> str:
+    text = line.strip(b" \t\r\n")
+    if offset == 0:
+        text = text.removeprefix(b"\xef\xbb\xbf")
+    if not text:
+        return ""
+    if not line.endswith(b"\n"):
+        return UNFINISHED
+    if len(held) != 1 or held[0].length != len(text):
+        return NO_RECORD if len(held) < 2 else "holds more than one record"
+    return WRONG_CHECK if check(text) is False else ""
+
+
+def _out_of_order(before: int | None, seq: int | None) -> str:
+    if before is None or seq is None or seq == before + 1:
+        return ""
+    return f"has the number {seq}, and the one before it {before}: lines are missing or written twice"
+
+
+def _damaged(path: str, line: int, offset: int, what: str) -> DamagedLine:
+    return DamagedLine(f"line {line} of {path} {what}", path=path, line=line, offset=offset)
