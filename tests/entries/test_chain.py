@@ -132,3 +132,9 @@ def test_a_line_of_descent_that_is_asked_for_again_is_that_of_the_question(scope
     for each, tip in [(scope, 4), (scope, 4), (agent, 4), (scope, 4), (scope, 0), (scope.before(1), 0), (scope, 0)]:
         found = walk(each, tip, boundaries=boundaries(each), parents={}, past=lambda _: True)
         assert descent(each, tip) == found
+
+
+def test_a_compaction_right_before_another_does_not_hide_what_was_said_before_them(scope_of):
+    """The last entry before the second is one in which nobody speaks."""
+    first = [user("a", None), user("m", None, isMeta=True), boundary("B", parent="a", logical="lost")]
+    assert chain_of(scope_of(*first, boundary("C", logical="lost"), summary("s", "C")))[0] == ["a", "B", "C", "s"]

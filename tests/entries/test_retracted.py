@@ -81,3 +81,14 @@ def test_the_scrollback_holds_what_was_taken_out_of_the_middle(scope_of):
     snip = system("x", "c", "snip_boundary", removedUuids=["b"])
     scope = scope_of(*chat("a", "b", "c"), snip, user("d", "x"))
     assert names(scope, scrollback(scope).entries) == ["a", "b", "c", "x", "d"]
+
+
+def test_what_follows_itself_through_what_was_taken_back_is_an_end(scope_of):
+    scope = scope_of(*chat("a"), user("b", "x"), system("x", "b"), tombstone("x"))
+    assert names(scope, [leaf(scope)]) == ["b"]
+
+
+def test_what_was_taken_back_between_two_compactions_is_still_passed_through(scope_of):
+    first = [user("a", None), system("n", None), boundary("B", logical="lost"), tombstone("a")]
+    scope = scope_of(*first, boundary("C", logical="lost"), summary("s", "C"))
+    assert names(scope, full_view(scope).entries) == ["B", "C", "s"]

@@ -165,8 +165,9 @@ class _Way:
             named = self._scope.at(self._scope.log.record(index).get("logicalParentUuid"))
         if named is not None and not self._seen[named] and not self._scope.is_aside(named):
             return named
-        end = None if self._is_silent else leaf(self._scope.before(index))
-        self._is_silent = end is None or not self._scope.spoken(end)
+        before = self._scope.before(index)
+        end = None if self._is_silent else leaf(before)
+        self._is_silent = not any(before.spoken(each) and not before.is_aside(each) for each in before.turns_back())
         return end if end is not None and not self._seen[end] else self._previous(index)
 
     def _crossed(self, index: int, parent: int) -> int | None:

@@ -17,7 +17,7 @@ def leaf(scope: Scope) -> int | None:
     log = scope.log
     fallback = None
     for index in scope.turns_back():
-        if not _counts(scope, index):
+        if not _is_word(scope, index):
             continue
         tips = _tips(scope, index)
         if tips:
@@ -36,14 +36,14 @@ def latest_leaf(scope: Scope) -> int | None:
     for index in range(scope.end):
         if log.types[index] not in SPOKEN or not log.is_entry(index):
             continue
-        if not _counts(scope, index) or not _tips(scope, index):
+        if not _is_word(scope, index) or not _tips(scope, index):
             continue
         found = (messages.time_of(log.record(index)) or 0.0, index)
         best = found if best is None or found > best else best
     return leaf(scope) if best is None else _preferred(scope, _tips(scope, best[1]))
 
 
-def _counts(scope: Scope, index: int) -> bool:
+def _is_word(scope: Scope, index: int) -> bool:
     """Whether somebody speaks in the conversation itself there, and it was not taken back."""
     if scope.is_aside(index) or index in scope.retracted:
         return False

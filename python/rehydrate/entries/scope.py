@@ -58,7 +58,8 @@ class Scope:
             if child >= self.end or self.is_aside(child):
                 continue
             if child not in gone:
-                yield child
+                if child != index:  # as one that names itself
+                    yield child
             elif child not in seen:
                 seen.add(child)
                 waiting += self.log.children(child)[::-1]

@@ -31,7 +31,7 @@ def interruption(log: Log, entries: Sequence[int]) -> str:
         if kind == "assistant" and messages.is_api_error(record):
             continue
         if kind == "assistant":
-            return "turn" if attached else "none"
+            return "turn" if attached or _waits(log, entries, index) else "none"
         if messages.is_meta(record) or messages.is_summary(record) or messages.is_command(record):
             return "none"
         if messages.is_interrupt(record):  # the user ended it
@@ -42,6 +42,18 @@ def interruption(log: Log, entries: Sequence[int]) -> str:
         names = names_of(log, entries)
         return "none" if all(names.get(result.id) in ENDS_TURN for result in results) else "turn"
     return "none"
+
+
+def _waits(log: Log, entries: Sequence[int], last: int) -> bool:
+    """Whether a tool was called in the answer that the entries end with: a result would stand behind it."""
+    for index in reversed(entries[: entries.index(last) + 1]):
+        if log.types[index] == "user":
+            break
+        if log.types[index] == "assistant" and any(
+            call.name not in ENDS_TURN for call in messages.calls(log.record(index))
+        ):
+            return True
+    return False
 
 
 def names_of(log: Log, entries: Iterable[int]) -> dict[str, str]:

@@ -130,12 +130,13 @@ class Session:
         them, nor what was taken back.
         """
         scope = self.scope
-        ours = [i for i in range(scope.end) if self.log.is_entry(i) and not scope.is_aside(i)]
-        live = [index for index in ours if index not in scope.retracted]
+        ours = [index for index in range(scope.end) if self.log.is_entry(index) and not scope.is_aside(index)]
+        gone = scope.retracted.intersection(ours)
+        live = [index for index in ours if index not in gone]
         followed = bytearray(scope.end)
         for index in live:
             parent, seen = scope.parent(index), {index}
-            while parent is not None and parent in scope.retracted and parent not in seen:
+            while parent in gone and parent not in seen:
                 seen.add(parent)
                 parent = scope.parent(parent)
             if parent is not None and parent != index:

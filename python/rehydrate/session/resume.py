@@ -98,8 +98,12 @@ class Resumed:
 
     @cached_property
     def interruption(self) -> Interruption | None:
-        """The last turn, when it did not come to its end; None when it did, or when the user ended it."""
+        """The last turn, when it did not come to its end; None when it did, when the user ended it, and when the view
+        was asked to end with an answer.
+        """
         log = self.session.log
+        if self._tip is not None and log.types[self._tip] == "assistant":
+            return None
         entries = list(self.session.found("active", tip=self._tip).entries)
         said = [index for index in entries if not _goes_on(log.record(index))]
         state = turns.interruption(log, said)
