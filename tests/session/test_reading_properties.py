@@ -142,7 +142,7 @@ def assert_a_provider_takes(messages):
     assert not calls
 
 
-@settings(slow, max_examples=250)
+@settings(slow, max_examples=120)
 @given(wild)
 def test_the_views_of_any_tree_are_those_by_the_letter(rows):
     assert_as_by_the_letter(rows)
@@ -154,7 +154,7 @@ def test_the_views_of_a_session_that_grew_are_those_by_the_letter(rows):
     assert_as_by_the_letter(rows)
 
 
-@settings(slow, max_examples=300)
+@settings(slow, max_examples=80)
 @given(st.lists(odd_records, max_size=14))
 def test_a_provider_takes_what_it_is_sent_of_any_tree(rows):
     with session_of(rows) as session:
@@ -163,7 +163,7 @@ def test_a_provider_takes_what_it_is_sent_of_any_tree(rows):
         assert_a_provider_takes(closed([*view, {"role": "user", "content": "Go."}] if len(view) % 2 == 0 else view))
 
 
-@settings(slow, max_examples=300)
+@settings(slow, max_examples=80)
 @given(st.lists(odd_records, max_size=14))
 def test_any_tree_can_be_read_and_gives_the_same_again(rows):
     def read():
@@ -195,7 +195,7 @@ spoken = st.builds(
 )
 
 
-@settings(slow, max_examples=500)
+@settings(slow, max_examples=150)
 @given(st.lists(spoken, max_size=10))
 def test_a_provider_takes_whatever_was_said(rows):
     assert_a_provider_takes(wire(rows)[0])
