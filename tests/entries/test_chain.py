@@ -138,3 +138,10 @@ def test_a_compaction_right_before_another_does_not_hide_what_was_said_before_th
     """The last entry before the second is one in which nobody speaks."""
     first = [user("a", None), user("m", None, isMeta=True), boundary("B", parent="a", logical="lost")]
     assert chain_of(scope_of(*first, boundary("C", logical="lost"), summary("s", "C")))[0] == ["a", "B", "C", "s"]
+
+
+def test_a_compaction_before_which_nobody_spoke_does_not_hide_what_was_said_before_a_later_one(scope_of):
+    first = [attachment("h", "C"), boundary("B", logical="lost"), *reversed(chat("a", "b"))]
+    scope = scope_of(*first, boundary("C", logical="lost"))
+    view = full_view(scope, tip=scope.at("B"))
+    assert names(scope, view.entries) == ["a", "b", "C", "h", "B"]

@@ -6,8 +6,10 @@ import threading
 
 import pytest
 
-from rehydrate.session import AsyncSessionLog, SessionLog, assistant, user
+from rehydrate.session import AsyncSession, AsyncSessionLog, SessionLog, assistant, user
 from rehydrate.session.file import LogFile
+from tests.entries.making import chat
+from tests.session.making import uuids, write_session
 
 from .conftest import records
 
@@ -64,3 +66,21 @@ def test_the_loop_goes_on_while_the_disk_is_waited_for(place, monkeypatch):
             assert await task == await log.tip()
 
     asyncio.run(work())
+
+
+def test_a_session_is_read_and_each_method_does_its_work(tmp_path):
+    path = write_session(tmp_path / "s.jsonl", b"{torn", *chat("a", "b", "c"))
+
+    async def work():
+        async with await AsyncSession.open(path) as session:
+            views = await asyncio.gather(*(session.view("active", at="b") for _ in range(8)))
+            return views, await session.verify(), session.session.leaf
+
+    views, damage, leaf = asyncio.run(work())
+    assert [uuids(view) for view in views] == [["a", "b"]] * 8
+    assert ([each.line for each in damage], leaf) == ([2], "c")
+
+
+def test_a_session_that_is_not_there_is_an_error_of_the_system(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        asyncio.run(AsyncSession.open(tmp_path / "none.jsonl"))

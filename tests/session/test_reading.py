@@ -91,6 +91,12 @@ def test_replacement_records_are_told(session_of):
     assert [row["replacement"] for row in session.replacements] == ["y", "x", "x"]
 
 
+def test_folds_are_told(session_of):
+    rows = [{"type": "context-collapse-commit", "n": n} for n in range(2)]
+    commits, snapshot = session_of(*chat("a"), *rows).collapses
+    assert ([row["n"] for row in commits], snapshot) == ([0, 1], None)
+
+
 def test_the_title_is_what_the_user_called_it_or_what_was_asked(session_of):
     named = {"type": "custom-title", "customTitle": "Mine"}
     assert session_of(*chat("a"), named).title == "Mine"

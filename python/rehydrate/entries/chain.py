@@ -98,7 +98,7 @@ class _Way:
         self._seen = seen
         self._gaps: list[Gap] = []
         self._marks = boundaries
-        self._is_silent = False  # nobody has spoken before where the walk is: then it is not asked again
+        self._silent = 0  # before this record nobody has spoken: then it is not asked again
         self._resumed: dict[int, int] = {}  # boundary -> what it kept that the conversation went on from
         self._skip: dict[int, int] = {}  # entry that cannot be stitched to -> one before it that may
 
@@ -166,8 +166,9 @@ class _Way:
         if named is not None and not self._seen[named] and not self._scope.is_aside(named):
             return named
         before = self._scope.before(index)
-        end = None if self._is_silent else leaf(before)
-        self._is_silent = not any(before.spoken(each) and not before.is_aside(each) for each in before.turns_back())
+        end = leaf(before) if index > self._silent else None
+        if not any(before.spoken(each) and not before.is_aside(each) for each in before.turns_back()):
+            self._silent = max(self._silent, index)
         return end if end is not None and not self._seen[end] else self._previous(index)
 
     def _crossed(self, index: int, parent: int) -> int | None:

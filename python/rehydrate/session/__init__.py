@@ -1,6 +1,6 @@
 """A durable transcript for one's own agent: append-only lines, a tree of entries, safe from crashes.
 
-    from rehydrate.session import Place, SessionLog, assistant, key_of, user
+    from rehydrate.session import Place, Session, SessionLog, assistant, key_of, result, user
 
     place = Place("/var/lib/agent/sessions", key_of(cwd), "7d9f0c1e-...")
     with SessionLog(place, cwd=cwd) as log:
@@ -9,36 +9,54 @@
         log.append(user([result("call_1", "README.md")]))
         log.flush()  # before anybody is given the turn's result
 
-Files have the members of Claude-style transcripts, so whatever reads those reads these.  The submodules are loaded when
-a name of theirs is first asked for.
+    with Session.open(place.path) as session:
+        messages = session.view("wire")  # what a provider is sent; `active`, `scrollback` and `raw` for other eyes
+
+`Sessions` finds them again and goes on with them.  Files have the members of Claude-style transcripts, so whatever
+reads those reads these.  The submodules are loaded when a name of theirs is first asked for.
 """
 
 from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .aio import AsyncSessionLog
+    from .aio import AsyncSession, AsyncSessionLog
     from .errors import DamagedLine, Locked, NewerVersion, NotASession, SessionError
     from .log import SessionLog
     from .messages import assistant, result, user
     from .place import Place, key_of
     from .presence import Holder, live
+    from .reading import Session
+    from .resume import Interruption, Restored, Resumed, Sessions, restore
     from .stamp import Entry
+    from .views import Gap, Record, View
+    from .wire import closed
 
 __all__ = [
+    "AsyncSession",
     "AsyncSessionLog",
     "DamagedLine",
     "Entry",
+    "Gap",
     "Holder",
+    "Interruption",
     "Locked",
     "NewerVersion",
     "NotASession",
     "Place",
+    "Record",
+    "Restored",
+    "Resumed",
+    "Session",
     "SessionError",
     "SessionLog",
+    "Sessions",
+    "View",
     "assistant",
+    "closed",
     "key_of",
     "live",
+    "restore",
     "result",
     "user",
 ]
@@ -48,9 +66,13 @@ _MODULES = {
     **dict.fromkeys(("assistant", "result", "user"), "messages"),
     **dict.fromkeys(("Place", "key_of"), "place"),
     **dict.fromkeys(("Holder", "live"), "presence"),
-    "AsyncSessionLog": "aio",
+    **dict.fromkeys(("AsyncSession", "AsyncSessionLog"), "aio"),
+    **dict.fromkeys(("Interruption", "Restored", "Resumed", "Sessions", "restore"), "resume"),
+    **dict.fromkeys(("Gap", "Record", "View"), "views"),
     "Entry": "stamp",
+    "Session": "reading",
     "SessionLog": "log",
+    "closed": "wire",
 }
 
 

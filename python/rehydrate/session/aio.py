@@ -1,13 +1,17 @@
-"""A session that is written from asyncio: the same as `log`, and the loop goes on meanwhile.
+"""A session that is written and read from asyncio: the same as `log` and `reading`, and the loop goes on meanwhile.
 
 What is cancelled while it is waited for may be appended all the same.
 """
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from .errors import DamagedLine
 from .log import SessionLog
+from .reading import Session
 from .stamp import Entry
+from .views import Kind, View
 
 
 class AsyncSessionLog:
@@ -91,3 +95,39 @@ class AsyncSessionLog:
     async def close(self) -> None:
         """Flush, and let go of the session."""
         await asyncio.to_thread(self.log.close)
+
+
+class AsyncSession:
+    """A `Session` for asyncio; `close` it, or use it as an asynchronous context manager.
+
+        async with await AsyncSession.open(path) as session:
+            view = await session.view("wire")
+
+    Each method does what that of `Session` does, and raises the same.  What is not here, `session` has.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    @classmethod
+    async def open(cls, path: str | os.PathLike[str]) -> "AsyncSession":
+        """Reads the index of a file."""
+        return cls(await asyncio.to_thread(Session.open, path))
+
+    async def __aenter__(self) -> "AsyncSession":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def view(self, kind: Kind, *, at: str | None = None) -> View:
+        """The session as one sees it, with all of its records decoded."""
+        return await asyncio.to_thread(lambda: self.session.view(kind, at=at).load())
+
+    async def verify(self) -> list[DamagedLine]:
+        """Every damaged line of the file, in order."""
+        return await asyncio.to_thread(lambda: list(self.session.verify()))
+
+    async def close(self) -> None:
+        """Lets go of the file."""
+        await asyncio.to_thread(self.session.close)

@@ -39,9 +39,8 @@ def end(path: str, *, is_agents: bool) -> str | None:
     with _read(path) as log:
         if log is None:
             return None
-        given_up = {log.record(index).get("targetUuid") for index in log.of_type("tombstone")}
-        way = _upwards(log, leaf(Scope(log, agent=is_agents)))
-        return next((uuid for at in way if (uuid := log.entries[at].uuid) not in given_up), None)
+        at = leaf(Scope(log, agent=is_agents))
+        return None if at is None else log.entries[at].uuid
 
 
 def above(path: str, uuid: str, *, tip: str | None) -> Above | None:

@@ -164,6 +164,14 @@ class Session:
         each call."""
         return tuple(metadata.replacements(self.scope, agent_id=self.agent_id).values())
 
+    @cached_property
+    def collapses(self) -> tuple[tuple[Record, ...], Record | None]:
+        """The folds that a host has made in its view since the newest compaction, in order, and the last snapshot of
+        them (None: there is none).  No view of ours applies them.
+        """
+        commits, snapshot = metadata.collapses(self.scope, boundary=self.found("active", tip=None).boundary)
+        return tuple(commits), snapshot
+
     # -- views --------------------------------------------------------------------------------------------------------
 
     def view(self, kind: Kind, *, at: str | None = None) -> View:

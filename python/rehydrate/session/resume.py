@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Literal
+from uuid import uuid4
 
 from rehydrate import __version__, scan
 from rehydrate.entries import turns
@@ -25,7 +26,6 @@ from .messages import user
 from .place import Place, key_of
 from .presence import Holder, live
 from .reading import FIRST_RECORDS, Session
-from .stamp import new_uuid
 from .views import Record, View
 from .wire import closed, wire
 
@@ -116,7 +116,7 @@ class Resumed:
         spoken = [index for index in entries if log.types[index] in ("user", "assistant")]
         if _goes_on(log.record(spoken[-1])):  # interrupted once more
             return Interruption("turn", log.record(spoken[-1]), True, calls)
-        return Interruption("turn", user(CONTINUE, uuid=new_uuid(), isMeta=True), False, calls)
+        return Interruption("turn", user(CONTINUE, uuid=str(uuid4()), isMeta=True), False, calls)
 
     @cached_property
     def wire(self) -> list[Record]:
@@ -152,7 +152,7 @@ class Sessions:
 
     def new(self, cwd: str, *, git_branch: str | None = None) -> SessionLog:
         """A session that begins.  Nothing is on disk before its first message."""
-        return self._log(Place(self.root, key_of(cwd), new_uuid()), cwd=cwd, git_branch=git_branch, tip=None)
+        return self._log(Place(self.root, key_of(cwd), str(uuid4())), cwd=cwd, git_branch=git_branch, tip=None)
 
     def all(self, *, cwd: str | None = None) -> list[Place]:
         """Every session that is not empty, the one written last first; `cwd`: those that were begun there."""
