@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rehydrate.session.reading import Session
 from rehydrate.session.wire import closed, wire
-from tests.entries.making import boundary, chat, summary, system, user
+from tests.entries.making import assistant, boundary, call, chat, result, summary, system, user
 from tests.entries.strategies import records as odd_records
 from tests.session.making import sealed
 from tests.session.naive import Naive
@@ -127,6 +127,36 @@ def assert_as_by_the_letter(rows):
             assert [record["uuid"] for record in active] == list(active.uuids)
 
 
+@st.composite
+def turns(draw):
+    """Turns with calls that run at once, some of them on branches that were left: the records, and the uuids on the
+    line of descent, those of each answer in file order."""
+    rows, ends, ways = [], [None], {None: []}
+    for turn in range(draw(st.integers(1, 5))):
+        above = draw(st.sampled_from(ends[-2:]))
+        asked, ids = f"q{turn}", [f"{turn}-{n}" for n in range(draw(st.integers(1, 3)))]
+        rows.append(user(asked, above))
+        written, before = [asked], asked
+        waiting, blocks = [], list(ids)
+        while blocks or waiting:
+            if blocks and (not waiting or draw(st.booleans())):
+                id = blocks.pop(0)
+                rows.append(assistant(f"b{id}", before, call(id), id=f"m{turn}"))
+                before = f"b{id}"
+                written.append(before)
+                waiting.append(id)
+            else:
+                id = waiting.pop(draw(st.integers(0, len(waiting) - 1)))
+                parent = draw(st.sampled_from([f"b{id}", f"b{id}", before, "lost"]))
+                rows.append(result(f"r{id}", parent, id, sourceToolAssistantUUID=f"b{id}"))
+                written.append(f"r{id}")
+        last = assistant(f"e{turn}", draw(st.sampled_from([each for each in written if each[0] in "br"])))
+        rows.append(last)
+        ways[last["uuid"]] = [*ways[above], *written, last["uuid"]]
+        ends.append(last["uuid"])
+    return rows, ways[ends[-1]]
+
+
 def assert_a_provider_takes(messages):
     """Users and assistants by turns, the user first; behind each call its result, and no result anywhere else."""
     calls = []
@@ -152,6 +182,20 @@ def test_the_views_of_any_tree_are_those_by_the_letter(rows):
 @given(grown())
 def test_the_views_of_a_session_that_grew_are_those_by_the_letter(rows):
     assert_as_by_the_letter(rows)
+
+
+@settings(slow, max_examples=120)
+@given(turns())
+def test_what_belongs_to_an_answer_is_in_the_view_with_it(made):
+    rows, expected = made
+    with session_of(rows) as session:
+        for kind in ("scrollback", "active", "wire"):
+            assert list(session.view(kind).uuids) == expected
+        messages = list(session.view("wire"))
+        assert_a_provider_takes(messages)
+        said = [block for message in messages for block in message["content"] if isinstance(block, dict)]
+        kinds = [block["type"] for block in said]
+        assert kinds.count("tool_use") == kinds.count("tool_result") == sum(uuid[0] == "r" for uuid in expected)
 
 
 @settings(slow, max_examples=80)
