@@ -2,7 +2,8 @@
 
 import json
 import os
-import threading
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -159,21 +160,25 @@ def test_a_pipe_is_refused_and_does_not_block(tmp_path):
         Session.open(tmp_path / "a.jsonl")
 
 
-def test_several_threads_read_one_session(session_of):
-    session = session_of(*chat(*map(str, range(400))))
-    wrong = []
+@pytest.fixture
+def quick_switches():
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
-    def read():
-        for _ in range(3):
-            view = session.view("raw")
-            wrong.extend(record for number, record in enumerate(view) if record["seq"] != number + 1)
 
-    threads = [threading.Thread(target=read) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+def test_several_threads_read_one_session(session_of, monkeypatch, quick_switches):
+    monkeypatch.setattr("rehydrate.entries.log.KEPT_RECORDS", 3)
+    session = session_of(*chat(*map(str, range(40))))
+
+    def read(first):
+        view = session.view("raw")
+        return all(view[at]["seq"] == at + 1 for turn in range(200) for at in (first, first + turn % 6, 39 - first))
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(read, range(6)))
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,12 @@ def test_a_view_ends_at_the_last_record_of_an_answer(session_of):
     assert (shown(session, "active", at="m"), shown(session, "active", at="b")) == (["a", "b", "c"], ["a", "b"])
 
 
+def test_an_answer_ends_with_what_of_it_was_not_taken_back(session_of):
+    rows = [*chat("a"), assistant("b", "a", text("1"), id="m"), assistant("c", "b", text("2"), id="m"), user("d", "b")]
+    session = session_of(*rows, {"type": "tombstone", "targetUuid": "c"})
+    assert session.view("active", at="m").uuids == ("a", "b") and session.place_of("m") == session.place_of("b")
+
+
 def test_a_view_that_ends_at_an_answer_holds_no_results_of_its_calls(session_of):
     rows = [*chat("a"), assistant("b", "a", text("Hm."), call("1"), id="m"), result("r", "b", "1"), user("c", "r")]
     session = session_of(*rows)
