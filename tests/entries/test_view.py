@@ -49,6 +49,11 @@ def test_the_full_view_goes_past_every_compaction(scope_of):
     assert names(scope, view.compactions) == ["B", "C"]
 
 
+def test_what_a_compaction_kept_is_in_the_view_before_anything_follows_it(scope_of):
+    scope = scope_of(*chat("a", "b"), boundary("B", logical="b", preserved=("s", ["a", "b"])), summary("s", "B"))
+    assert names(scope, model_view(scope).entries) == ["B", "s", "a", "b"]
+
+
 def test_a_compaction_on_a_branch_that_was_left_is_void(scope_of):
     scope = scope_of(*chat("a", "b", "c"), boundary("B"), summary("s", "B"), *chat("d", "e", parent="b"))
     assert (names(scope, model_view(scope).entries), model_view(scope).boundary) == (["a", "b", "d", "e"], None)

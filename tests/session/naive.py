@@ -194,7 +194,8 @@ class Naive:
         if tip is None:
             return [], None
         for boundary in reversed(self.boundaries):
-            chain, _ = self.walk(tip, follows=self.preserved(boundary)[2], stop=True)
+            anchor, kept, follows = self.preserved(boundary)
+            chain, _ = self.walk(kept[-1] if tip == anchor else tip, follows=follows, stop=True)
             if chain[0] == boundary:
                 return self._without(chain, snipped=True), boundary
             if chain[0] not in self.boundaries:

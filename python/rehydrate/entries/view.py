@@ -219,7 +219,8 @@ def _since_boundary(scope: Scope, tip: int) -> tuple[Chain, int | None, Preserve
     marks = boundaries(scope)
     for boundary in reversed(marks):
         kept = preserved(scope, boundary)
-        chain = walk(scope, tip, boundaries=marks, parents=kept.parents, past=lambda _: False)
+        end = kept.entries[-1] if tip == kept.anchor else tip  # nothing has followed what was kept yet
+        chain = walk(scope, end, boundaries=marks, parents=kept.parents, past=lambda _: False)
         if chain.entries[0] == boundary:
             return chain, boundary, kept
         if chain.entries[0] not in marks:
