@@ -2,6 +2,7 @@
 
 import pytest
 
+from rehydrate.entries import log
 from rehydrate.session.reading import Session
 from tests.entries.making import assistant, boundary, call, chat, result, summary, system, text, user
 from tests.session.making import uuids, write_session
@@ -148,6 +149,16 @@ def test_what_a_view_leaves_out_is_not_decoded(session_of):
     view = session.view("active")
     list(view)
     assert decoded <= {"B", *view.uuids}
+
+
+def test_for_a_provider_each_record_is_decoded_once(session_of, monkeypatch):
+    monkeypatch.setattr("rehydrate.entries.log.KEPT_RECORDS", 1)
+    session = session_of(*chat("a", "b"), *COMPACTED, *chat("g", "h", "i", parent="f"))
+    decode, decoded = log._decoded, []
+    monkeypatch.setattr("rehydrate.entries.log._decoded", lambda *given: decoded.append(given[1]) or decode(*given))
+    view = session.view("wire")
+    assert [decoded.count(session.log.entries[session.log.at(uuid)].offset) for uuid in view.uuids[2:]] == [1] * 7
+    assert session.log._kept == {}
 
 
 def test_a_loaded_view_outlives_its_session(tmp_path):

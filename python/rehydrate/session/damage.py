@@ -5,6 +5,7 @@ is no record at all.  Only lines that somebody asked for are checked, `verify` c
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from threading import RLock
 
 from rehydrate.entries.log import Log, Record
@@ -29,6 +30,8 @@ class CheckedLog(Log):
         self._lock = RLock()
         self.wrong: dict[int, str] = {}
         """Where a line begins that was read -> what is wrong with it."""
+        self._keepers = 0
+        self._kept: dict[int, Record] = {}
         super().__init__(path)
 
     def read(self, entry: Entry) -> bytes:
@@ -40,9 +43,27 @@ class CheckedLog(Log):
             self.wrong[entry.offset] = WRONG_CHECK
         return raw
 
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """While it lasts each record is decoded once: for who looks several times and holds all in the end."""
+        with self._lock:
+            self._keepers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._keepers -= 1
+                if not self._keepers:
+                    self._kept = {}
+
     def record(self, index: int) -> Record:
         with self._lock:
+            found = self._kept.get(index)
+            if found is not None:
+                return found
             found = super().record(index)
+            if self._keepers:
+                self._kept[index] = found
         if not found:
             entry = self.entries[index]
             if entry.length > len(b"{ }"):

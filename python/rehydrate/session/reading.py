@@ -190,9 +190,9 @@ class Session:
         tip = None if at is None else self.place_of(at)
         if kind == "raw":
             return View(kind, self.log.record, range(self.scope.end if tip is None else tip + 1))
-        found = self.found(kind, tip=tip)
         if kind == "wire":
-            return self._wire(found)
+            return self._wire(tip)
+        found = self.found(kind, tip=tip)
         return self._filled(View(kind, self.log.record if kind == "scrollback" else self._active, found.entries), found)
 
     def found(self, kind: Kind, *, tip: int | None) -> rules.View:
@@ -224,8 +224,10 @@ class Session:
         """The records of an active view that a provider is sent, with replacements in their place."""
         return rules.sent(self.scope, found, folder=self._results_folder, agent_id=self.agent_id)
 
-    def _wire(self, found: rules.View) -> View:
-        sent, unfit = wire(self.spoken(found))
+    def _wire(self, tip: int | None) -> View:
+        with self.log.keeping():
+            found = self.found("wire", tip=tip)
+            sent, unfit = wire(self.spoken(found))
         filled = self._filled(View("wire", sent.__getitem__, range(len(sent))), found)
         filled.left_out += tuple(unfit)
         return filled

@@ -123,10 +123,11 @@ class Resumed:
         """The messages to send next: they end with what the model is to answer when a turn was interrupted, else with
         an answer, so that the next request can follow.
         """
-        found = self.session.found("wire", tip=self._tip)
-        interrupted = self.interruption
-        more = [dict(interrupted.prompt)] if interrupted is not None and not interrupted.is_written else []
-        messages, _ = wire([*self.session.spoken(found), *more])
+        with self.session.log.keeping():
+            interrupted = self.interruption
+            found = self.session.found("wire", tip=self._tip)
+            more = [dict(interrupted.prompt)] if interrupted is not None and not interrupted.is_written else []
+            messages, _ = wire([*self.session.spoken(found), *more])
         return list(closed(messages) if interrupted is None else messages)
 
 

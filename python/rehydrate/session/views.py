@@ -40,7 +40,9 @@ class View(Sequence[Record]):
         """What that compaction kept word for word.  Their usage was counted before it."""
         self.gaps: tuple[Gap, ...] = ()
         self.left_out: tuple[tuple[str, str], ...] = ()
-        """What of the line of descent it does not hold, by uuid, and why."""
+        """What of the line of descent it does not hold, by uuid, and why: `progress`, `taken back`, `taken out`; of a
+        `wire` also `failed request`, `empty`, `only thoughts`, `call without a result`, and of blocks that lost their
+        other half `result without a call`, `second result`."""
         self._record = record
         self._entries = entries
 
