@@ -51,16 +51,18 @@ class Scope:
 
     def children(self, index: int) -> Iterator[int]:
         """As `Log.children`, those of subagents left out.  In the place of one that was taken back stand its own."""
-        gone = self.retracted
+        for child in self._without_retracted(index) if self.retracted else self.log.children(index):
+            if child < self.end and not self.is_aside(child):
+                yield child
+
+    def _without_retracted(self, index: int) -> Iterator[int]:
         waiting, seen = list(self.log.children(index))[::-1], {index}
         while waiting:
             child = waiting.pop()
-            if child >= self.end or self.is_aside(child):
-                continue
-            if child not in gone:
+            if child not in self.retracted:
                 if child != index:  # as one that names itself
                     yield child
-            elif child not in seen:
+            elif child not in seen and not self.is_aside(child):
                 seen.add(child)
                 waiting += self.log.children(child)[::-1]
 
@@ -79,7 +81,7 @@ class Scope:
         known = self.log.known
         if known.retractions is None:
             known.retractions = list(_retractions(self.log))
-        return frozenset(target for at, target in known.retractions if at < self.end)
+        return frozenset(target for at, target in known.retractions if max(at, target) < self.end)
 
     @cached_property
     def _is_members(self) -> bool:
