@@ -107,7 +107,7 @@ def calls_of(tool_calls: object, *, lossy: bool) -> list[Call]:
     for item in tool_calls:
         name = item.get("name") if isinstance(item, dict) else None
         if type(name) is str and name:
-            calls.append(_call(name, _arguments(item.get("args"), lossy=lossy)))
+            calls.append(_call(name, arguments(item.get("args"), lossy=lossy)))
     return calls
 
 
@@ -159,7 +159,7 @@ def _without(content: str, tag: str) -> str:
         at = end + len(tag) + 3
 
 
-def _arguments(args: object, *, lossy: bool) -> dict[str, Any]:
+def arguments(args: object, *, lossy: bool) -> dict[str, Any]:
     if isinstance(args, str):
         args = _decoded(args)
     if not isinstance(args, dict):
