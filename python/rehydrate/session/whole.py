@@ -1,0 +1,172 @@
+"""Files of a session that are made whole or not at all: copied, taken in from elsewhere, or given as records.
+
+They are written in a folder of their own that no reader looks into, and moved to their places when all of them are on
+disk, the session's own file last.  Whatever happens before that leaves nothing behind but, after a kill, that folder.
+
+Of a line that was written elsewhere no byte is changed: our number and check are added at its end, where that can be
+done, and taken off again by an export.
+"""
+
+import errno
+import os
+import re
+import shutil
+import tempfile
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from rehydrate import scan
+from rehydrate.private import make_folders, sync_folder
+
+from .errors import DamagedLine
+from .line import bare, check, sealed
+from .place import Place
+
+TOLD = 16
+"""So many damaged lines are told one by one; all are counted."""
+
+_OBJECT = re.compile(rb'\{(?:\}\Z|[ \t]*")')
+"""What an object begins with that more members can be added to at its end."""
+_BUFFER_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Lines:
+    """What a copy has seen of a file's lines."""
+
+    starts: "array[int]" = field(default_factory=lambda: array("Q"))
+    """Where each begins, in the file that the damage is told of."""
+    wrong: list[tuple[int, int]] = field(default_factory=list)
+    """Those whose check is wrong: where each begins, and its length."""
+    size: int = 0
+    is_unfinished: bool = False
+    """The last one has no line feed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """The damaged lines of one file, or of several."""
+
+    count: int = 0
+    first: tuple[DamagedLine, ...] = ()
+    """At most TOLD of them."""
+
+    def __add__(self, other: "Damage") -> "Damage":
+        return Damage(self.count + other.count, (*self.first, *other.first)[:TOLD])
+
+
+def lines_of(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The first so many bytes of a file, line by line."""
+    while size > 0 and (line := file.readline(size)):
+        yield line
+        size -= len(line)
+
+
+def seal_lines(source: Iterable[bytes], target: BinaryIO) -> Lines:
+    """Write lines as ours: numbered, and with a check at the end of each to which it can be added.
+
+    A line whose own check is wrong is left as it is, so that this is not forgotten; so are lines that are no object,
+    and one without a line feed.
+    """
+    found = Lines()
+    for seq, line in enumerate(source, 1):
+        body = line.removesuffix(b"\n")
+        state = check(body)
+        if state:
+            line = sealed(bare(body), seq)
+        elif state is False:
+            found.wrong.append((found.size, len(body)))
+        elif len(body) == len(line):
+            found.is_unfinished = True
+        elif body.endswith(b"}") and _OBJECT.match(body):
+            line = sealed(body, seq)
+        found.starts.append(found.size)
+        found.size += target.write(line)
+    return found
+
+
+def bare_lines(source: Iterable[bytes], target: BinaryIO) -> Lines:
+    """Write lines without our numbers and checks; those whose check is wrong as they are."""
+    found = Lines()
+    for line in source:
+        found.starts.append(found.size)
+        found.size += len(line)
+        body = line.removesuffix(b"\n")
+        state = check(body)
+        if state is False:
+            found.wrong.append((found.starts[-1], len(body)))
+        found.is_unfinished = len(body) == len(line) and not state
+        target.write(bare(body) + b"\n" if state else line)
+    return found
+
+
+def damage_of(path: str, seen: Lines, *, named: str) -> Damage:
+    """What is damaged in a file whose lines were seen.  `named`: where the file is, or will be, for people."""
+    tree = scan.read_tree(path)
+    told = {offset: "is no record" for offset in tree.damaged_offsets}
+    count = tree.damaged
+    for offset, length in seen.wrong:
+        at = bisect_left(tree.entries, offset, key=lambda entry: entry.offset)
+        if at < len(tree.entries) and tree.entries[at][3:] == (offset, length):
+            count += 1
+            told[offset] = "is not what was written: its check is wrong"
+    if seen.is_unfinished:
+        count += 1
+        told[seen.starts[-1]] = "is unfinished"
+    first = []
+    for offset in sorted(told)[:TOLD]:
+        number = bisect_right(seen.starts, offset)
+        first.append(DamagedLine(f"line {number} of {named} {told[offset]}", path=named, line=number, offset=offset))
+    return Damage(count, tuple(first))
+
+
+class Staging:
+    """The folder in which a session's files are made; use it as a context manager."""
+
+    def __init__(self, root: str) -> None:
+        """`root`: the folder of all sessions; made where it is not there."""
+        make_folders(os.path.abspath(root))
+        self._folder = tempfile.mkdtemp(prefix=".making-", dir=root)
+        self._made: set[str] = set()
+
+    def __enter__(self) -> "Staging":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def path(self, name: str) -> str:
+        """Where a file is made: `name` as in the session's own folder, and empty for the session's file."""
+        return os.path.join(self._folder, "own", *name.split("/")) if name else os.path.join(self._folder, "main")
+
+    def create(self, name: str) -> BinaryIO:
+        """Opens a new file.  FileExistsError when there is one of that name."""
+        path = self.path(name)
+        make_folders(os.path.dirname(path))
+        self._made.add(os.path.dirname(path))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        return open(os.open(path, flags, 0o600), "wb", buffering=_BUFFER_BYTES)
+
+    def move(self, place: Place) -> None:
+        """Move everything to its place.  FileExistsError when there is such a session."""
+        for path in (place.path, place.folder):
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, "there is such a session already", path)
+        for folder in self._made:
+            sync_folder(folder)
+        above = os.path.dirname(place.path)
+        make_folders(above)
+        own = os.path.join(self._folder, "own")
+        if os.path.isdir(own):
+            os.rename(own, place.folder)
+        os.rename(self.path(""), place.path)
+        sync_folder(above)
+
+
+def finish(file: BinaryIO) -> None:
+    """Everything written to the file is on disk."""
+    file.flush()
+    os.fsync(file.fileno())
