@@ -83,11 +83,11 @@ def replaced(record: Record, known: dict[tuple[str, str], Record], *, folder: st
     for block in content:
         name = block.get("tool_use_id") if isinstance(block, dict) else None
         row = (known.get((uuid, name)) or known.get(("", name))) if isinstance(name, str) else None
-        blocks.append({**block, "content": _substitute(row, folder)} if row is not None else block)
+        blocks.append({**block, "content": substitute(row, folder)} if row is not None else block)
     return {**record, "message": {**record["message"], "content": blocks}}
 
 
-def _substitute(row: Record, folder: str) -> object:
+def substitute(row: Record, folder: str) -> object:
     for name in ("replacement", "content"):
         stored = row.get(name)
         if isinstance(stored, str) or (isinstance(stored, list) and stored):
