@@ -22,7 +22,7 @@ def test_every_method_of_a_log_is_there_with_the_same_parameters():
     ours, log = methods(AsyncSessionLog), methods(SessionLog)
     assert ours.keys() - {"tip"} == log.keys()
     for name, each in log.items():
-        assert inspect.signature(ours[name]) == inspect.signature(each)
+        assert inspect.signature(ours[name]).parameters == inspect.signature(each).parameters
         assert inspect.iscoroutinefunction(ours[name])
 
 
@@ -46,6 +46,18 @@ def test_all_of_it_is_written(place):
     assert [each["type"] for each in records(place.path)] == [
         *("session", "user", "assistant", "tombstone", "system", "content-replacement", "system", "user", "user"),
     ]
+
+
+def test_a_subagent_has_a_log_for_asyncio_too(place):
+    async def work():
+        async with AsyncSessionLog(SessionLog(place, cwd="/")) as log:
+            await log.append(user("hello"))
+            child = await log.sidechain("a1", type="Explore")
+            await child.append(user("look"))
+            assert child.agent_id == "a1"
+
+    asyncio.run(work())
+    assert [each["type"] for each in records(place.agent_path("a1"))] == ["session", "user"]
 
 
 def test_the_loop_goes_on_while_the_disk_is_waited_for(place, monkeypatch):

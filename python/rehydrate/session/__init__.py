@@ -20,7 +20,10 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .agents import ResumedAgent, agent_wire, agents_of, resume_agent
     from .aio import AsyncSession, AsyncSessionLog
+    from .archive import Report, export, import_records, import_session
+    from .copies import branch, fork
     from .errors import DamagedLine, Locked, NewerVersion, NotASession, SessionError
     from .log import SessionLog
     from .messages import assistant, result, user
@@ -45,23 +48,36 @@ __all__ = [
     "NotASession",
     "Place",
     "Record",
+    "Report",
     "Restored",
     "Resumed",
+    "ResumedAgent",
     "Session",
     "SessionError",
     "SessionLog",
     "Sessions",
     "View",
+    "agent_wire",
+    "agents_of",
     "assistant",
+    "branch",
     "closed",
+    "export",
+    "fork",
+    "import_records",
+    "import_session",
     "key_of",
     "live",
     "restore",
     "result",
+    "resume_agent",
     "user",
 ]
 
 _MODULES = {
+    **dict.fromkeys(("ResumedAgent", "agent_wire", "agents_of", "resume_agent"), "agents"),
+    **dict.fromkeys(("Report", "export", "import_records", "import_session"), "archive"),
+    **dict.fromkeys(("branch", "fork"), "copies"),
     **dict.fromkeys(("DamagedLine", "Locked", "NewerVersion", "NotASession", "SessionError"), "errors"),
     **dict.fromkeys(("assistant", "result", "user"), "messages"),
     **dict.fromkeys(("Place", "key_of"), "place"),

@@ -88,6 +88,15 @@ class AsyncSessionLog:
         """Take entries out of what a model is sent."""
         return await asyncio.to_thread(self.log.snip, uuids, note=note)
 
+    async def sidechain(
+        self, agent_id: str, *, type: str, description: str = "", worktree: str | None = None, inherits: bool = False
+    ) -> "AsyncSessionLog":
+        """The log of a new subagent."""
+        made = await asyncio.to_thread(
+            self.log.sidechain, agent_id, type=type, description=description, worktree=worktree, inherits=inherits
+        )
+        return AsyncSessionLog(made)
+
     async def replace_content(self, replacements: Iterable[Mapping[str, object]]) -> None:
         """Put something in the place of results."""
         await asyncio.to_thread(self.log.replace_content, replacements)

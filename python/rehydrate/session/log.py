@@ -268,6 +268,14 @@ class SessionLog:
         rows = [dict(row) for row in replacements]
         self._append({"type": "content-replacement", "replacements": rows}, Queue.put)
 
+    def sidechain(
+        self, agent_id: str, *, type: str, description: str = "", worktree: str | None = None, inherits: bool = False
+    ) -> "SessionLog":
+        """The log of a new subagent: see `rehydrate.session.agents.sidechain`."""
+        from .agents import sidechain  # which needs this module
+
+        return sidechain(self, agent_id, type=type, description=description, worktree=worktree, inherits=inherits)
+
     # -- the ends of processes ----------------------------------------------------------------------------------------
 
     def _at_exit(self) -> None:

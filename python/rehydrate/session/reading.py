@@ -222,7 +222,7 @@ class Session:
 
     def spoken(self, found: rules.View) -> Iterator[dict[str, Any]]:
         """The records of an active view that a provider is sent, with replacements in their place."""
-        return rules.sent(self.scope, found, folder=self._results_folder, agent_id=self.agent_id)
+        return rules.sent(self.scope, found, folder=self.results_folder, agent_id=self.agent_id)
 
     def _wire(self, tip: int | None) -> View:
         with self.log.keeping():
@@ -242,7 +242,7 @@ class Session:
         return made
 
     def _active(self, index: int) -> Record:
-        record = metadata.replaced(self.log.record(index), self._known, folder=self._results_folder)
+        record = metadata.replaced(self.log.record(index), self._known, folder=self.results_folder)
         return {name: value for name, value in record.items() if name != PAYLOAD} if PAYLOAD in record else record
 
     @cached_property
@@ -250,7 +250,7 @@ class Session:
         return metadata.replacements(self.scope, agent_id=self.agent_id)
 
     @property
-    def _results_folder(self) -> str:
+    def results_folder(self) -> str:
         """Where clients put results that are too large for the file."""
         return os.path.join(self.path.removesuffix(".jsonl"), "tool-results")
 
