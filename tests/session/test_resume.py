@@ -12,7 +12,7 @@ from rehydrate.session.errors import NotASession
 from rehydrate.session.messages import assistant, result, user
 from rehydrate.session.place import Place, key_of
 from rehydrate.session.reading import Session
-from rehydrate.session.resume import CONTINUE, Sessions, restore
+from rehydrate.session.resume import CONTINUE, Sessions, interruption_of, restore
 from rehydrate.session.wire import CLOSING
 from tests.entries.making import call, chat, text
 from tests.session.making import roles, uuids, write_session
@@ -237,6 +237,14 @@ def test_a_request_without_an_answer_is_an_interrupted_prompt(begun, resume):
     interrupted = resumed.interruption
     assert (interrupted.was, interrupted.prompt["uuid"], interrupted.is_written) == ("prompt", "a", True)
     assert roles(resumed.wire) == [("u", "Do it.")]
+
+
+def test_an_interruption_is_told_of_a_session_that_nobody_goes_on_with(begun):
+    place = begun(user("Go.", uuid="u"))
+    with Session.open(place.path) as session:
+        found = interruption_of(session)
+    assert (found.was, found.prompt["uuid"], found.calls) == ("prompt", "u", ())
+    assert not os.listdir(place.live_folder)
 
 
 def test_an_unfinished_answer_becomes_a_prompt_that_says_to_go_on(begun, resume):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .place import Place, key_of
     from .presence import Holder, live
     from .reading import Session
-    from .resume import Interruption, Restored, Resumed, Sessions, restore
+    from .resume import Interruption, Restored, Resumed, Sessions, interruption_of, restore
     from .stamp import Entry
     from .views import Gap, Record, View
     from .wire import closed
@@ -66,6 +66,7 @@ __all__ = [
     "fork",
     "import_records",
     "import_session",
+    "interruption_of",
     "key_of",
     "live",
     "restore",
@@ -83,7 +84,7 @@ _MODULES = {
     **dict.fromkeys(("Place", "key_of"), "place"),
     **dict.fromkeys(("Holder", "live"), "presence"),
     **dict.fromkeys(("AsyncSession", "AsyncSessionLog"), "aio"),
-    **dict.fromkeys(("Interruption", "Restored", "Resumed", "Sessions", "restore"), "resume"),
+    **dict.fromkeys(("Interruption", "Restored", "Resumed", "Sessions", "interruption_of", "restore"), "resume"),
     **dict.fromkeys(("Gap", "Record", "View"), "views"),
     "Entry": "stamp",
     "Session": "reading",

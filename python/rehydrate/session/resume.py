@@ -69,6 +69,30 @@ class Restored:
     """What could not be restored, a sentence each."""
 
 
+def interruption_of(session: Session, *, tip: int | None = None) -> Interruption | None:
+    """The last turn, when it did not come to its end; None when it did, when the user ended it, and where the
+    conversation is asked to end with an answer.
+
+    `tip`: the entry that it ends with, by its place in the file; None: the one that it does end with.
+    """
+    log = session.log
+    if tip is not None and log.types[tip] == "assistant":
+        return None
+    entries = list(session.found("active", tip=tip).entries)
+    said = [index for index in entries if not _goes_on(log.record(index))]
+    state = turns.interruption(log, said)
+    if state == "none":
+        return None
+    calls = tuple(turns.waiting(log, said))
+    if state == "prompt":
+        last = next(index for index in reversed(said) if log.types[index] == "user")
+        return Interruption("prompt", log.record(last), True, calls)
+    spoken = [index for index in entries if log.types[index] in ("user", "assistant")]
+    if _goes_on(log.record(spoken[-1])):  # interrupted once more
+        return Interruption("turn", log.record(spoken[-1]), True, calls)
+    return Interruption("turn", user(CONTINUE, uuid=str(uuid4()), isMeta=True), False, calls)
+
+
 class Resumed:
     """A session that goes on; as a context manager, or until `close`."""
 
@@ -98,25 +122,8 @@ class Resumed:
 
     @cached_property
     def interruption(self) -> Interruption | None:
-        """The last turn, when it did not come to its end; None when it did, when the user ended it, and when the view
-        was asked to end with an answer.
-        """
-        log = self.session.log
-        if self._tip is not None and log.types[self._tip] == "assistant":
-            return None
-        entries = list(self.session.found("active", tip=self._tip).entries)
-        said = [index for index in entries if not _goes_on(log.record(index))]
-        state = turns.interruption(log, said)
-        if state == "none":
-            return None
-        calls = tuple(turns.waiting(log, said))
-        if state == "prompt":
-            last = next(index for index in reversed(said) if log.types[index] == "user")
-            return Interruption("prompt", log.record(last), True, calls)
-        spoken = [index for index in entries if log.types[index] in ("user", "assistant")]
-        if _goes_on(log.record(spoken[-1])):  # interrupted once more
-            return Interruption("turn", log.record(spoken[-1]), True, calls)
-        return Interruption("turn", user(CONTINUE, uuid=str(uuid4()), isMeta=True), False, calls)
+        """As `interruption_of` tells it, of what the view ends with."""
+        return interruption_of(self.session, tip=self._tip)
 
     @cached_property
     def wire(self) -> list[Record]:
