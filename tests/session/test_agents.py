@@ -64,6 +64,16 @@ def test_a_subagents_entries_are_in_a_file_of_their_own(log, place):
     assert own[0]["parentUuid"] is None
 
 
+def test_an_agent_that_was_killed_before_its_first_message_can_begin(log, place):
+    log.append_durable(user("one"))
+    path = Path(place.agent_path("a1"))
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert agents_of(place) == {}
+    log.sidechain("a1", type="Explore").append_durable(user("look"))
+    assert list(agents_of(place)) == ["a1"] and said(str(path)) == ["look"]
+
+
 def test_what_a_subagent_is_stands_beside_its_log_from_its_first_message_on(log, place):
     log.append(user("one"))
     child = log.sidechain("a1", type="Explore", description="Look around", worktree="/w/tree")

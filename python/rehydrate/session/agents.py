@@ -22,7 +22,7 @@ from rehydrate.entries.turns import waiting
 from rehydrate.paths import is_id
 
 from .errors import SessionError
-from .log import SessionLog, _Batch
+from .log import SessionLog, _Batch, _size
 from .messages import result, user
 from .meta import read_meta, write_meta
 from .place import Place
@@ -93,7 +93,7 @@ def sidechain(
     """
     path = log.place.agent_path(agent_id)
     with log._lock:
-        if os.path.lexists(path) or agent_id in log._agents:
+        if _size(path) or agent_id in log._agents:  # an empty one is of a process that was killed as it began
             raise FileExistsError(errno.EEXIST, "there is such an agent already", path)
         held = _shared(log) if inherits else []
         about = {"agentType": type, "description": description, "worktreePath": worktree}
@@ -205,14 +205,15 @@ def resume_agent(log: SessionLog, agent_id: str) -> ResumedAgent:
 
 
 def agents_of(place: Place) -> dict[str, dict[str, object]]:
-    """The subagents of a session by id, and what is known of each.  Empty where there are none."""
+    """The subagents of a session that have a message, by id, and what is known of each.  Empty where there are none."""
     folder = os.path.dirname(place.agent_path("any"))
     try:
         names = sorted(os.listdir(folder))
     except FileNotFoundError:
         return {}
     ids = [each[len(_AGENT) : -len(_JSONL)] for each in names if each.startswith(_AGENT) and each.endswith(_JSONL)]
-    return {each: read_meta(place.agent_meta_path(each)) for each in ids if is_id(each)}
+    begun = [each for each in ids if is_id(each) and _size(place.agent_path(each))]
+    return {each: read_meta(place.agent_meta_path(each)) for each in begun}
 
 
 def agent_wire(place: Place, agent_id: str) -> View:
