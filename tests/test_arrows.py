@@ -16,8 +16,8 @@ ROOMS = {
     "_native": set(),
     "__main__": {"cli"},
     "cli": {
-        *("", "clients", "conversation", "hook", "paths", "recall", "redact"),
-        *("registration", "scan", "serve", "settings", "state", "unseen"),
+        *("", "clients", "conversation", "entries", "hook", "paths", "recall", "redact"),
+        *("registration", "scan", "serve", "session", "settings", "state", "unseen"),
     },
     "clients": {"conversation", "entries", "notable", "paths", "scan", "unseen"},
     "conversation": set(),

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 
 from rehydrate.cli import group, output
 from rehydrate.clients.antigravity import layout
+from rehydrate.session import Place, SessionLog, assistant, result, user
 from tests.cli.terminal import see
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
@@ -26,6 +27,8 @@ COMMANDS = {
     "sessions": ("sessions",),
     "doctor": ("doctor",),
     "config": ("config",),
+    "session": ("session", "show", "talk.jsonl"),
+    "verify": ("session", "verify", "talk.jsonl"),
 }
 """Everything that is told to people."""
 FINDABLE = {
@@ -35,6 +38,8 @@ FINDABLE = {
     "sessions": ("c47ae950", "Step 4"),
     "doctor": ("antigravity",),
     "config": ("requests_chars", "24000"),
+    "session": ("Read the list of what is here", "~/work/talk.jsonl", 'ls({{"path":"."}})', "result of c1:"),
+    "verify": ("line 4", "~/work/talk.jsonl"),
 }
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
@@ -42,6 +47,10 @@ every_command = pytest.mark.parametrize("name", COMMANDS)
 @pytest.fixture(autouse=True)
 def _environ(laid_out, monkeypatch):
     monkeypatch.chdir(laid_out.cwd)
+    with SessionLog(Place.of("talk.jsonl"), cwd=str(laid_out.cwd)) as log:
+        call = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"path": "."}}
+        log.append([user("Read the list of what is here, all of it, and say it again."), assistant([call])])
+        log.append(user([result("c1", "README.md\n" * 9)], parentUuid="gone"))
 
 
 def plain(text):

@@ -17,9 +17,10 @@ import click
 from rehydrate import __version__
 from rehydrate.cli import output
 from rehydrate.cli.options import Run, working_folder
+from rehydrate.session.errors import SessionError
 from rehydrate.settings import nearest
 
-COMMANDS = ("install", "uninstall", "doctor", "sessions", "show", "lineage", "scan", "config")
+COMMANDS = ("install", "uninstall", "doctor", "sessions", "show", "lineage", "scan", "session", "config")
 """One module of this package each, with the command under the same name."""
 
 _HELP_COLUMNS = 80
@@ -153,7 +154,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
         return f"{where}{error.strerror}"
-    if isinstance(error, (ValueError, LookupError)) and error.args:
+    if isinstance(error, (ValueError, LookupError, SessionError)) and error.args:
         return str(error.args[0])
     return f"this should not happen ({type(error).__name__}: {error}); --debug shows where it did"
 
