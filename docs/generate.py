@@ -1,4 +1,5 @@
-"""Writes the two pages that are made from the code: `commands.md` from the commands, `scan.md` from the docstrings.
+"""Writes the pages that are made from the code: `commands.md` from the commands, `scan.md` and `session-reference.md`
+from the docstrings.
 
 Promises: the same source gives the same bytes, whatever the terminal, the version of click and the native module are.
 `--check` writes nothing and fails when a page is not what it would be.
@@ -9,9 +10,10 @@ import ast
 import html
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import click
 
@@ -19,6 +21,7 @@ from rehydrate.cli.group import rehydrate
 
 DOCS = Path(__file__).resolve().parent
 SCAN = DOCS.parent / "python" / "rehydrate" / "scan"
+SESSION = DOCS.parent / "python" / "rehydrate" / "session"
 MADE = "<!-- Made by `python docs/generate.py`: change the code, not this page. -->"
 
 
@@ -39,6 +42,11 @@ NOTES = {
     "show": Notes("the conversation or the boundary was not found, or there is no message yet", "show"),
     "lineage": Notes("the conversation was not found", "lineage"),
     "scan": Notes("the file cannot be read", "scan"),
+    "session": Notes(
+        "the file cannot be read or holds no session, there is no such entry, something is there already, or `verify` "
+        "found something wrong",
+        "session",
+    ),
     "config": Notes("the settings file cannot be read, changed or written", "config"),
 }
 """For each command; a page is only made when every command has its notes."""
@@ -126,7 +134,8 @@ def main() -> int:
 
 def pages() -> dict[Path, str]:
     """File and text of each page."""
-    return {DOCS / "commands.md": commands_page(), DOCS / "scan.md": scan_page()}
+    made = {"commands.md": commands_page(), "scan.md": scan_page(), "session-reference.md": session_page()}
+    return {DOCS / name: text for name, text in made.items()}
 
 
 # -- commands ---------------------------------------------------------------------------------------------------------
@@ -218,6 +227,9 @@ def _escaped(text: str) -> str:
 # -- the library ------------------------------------------------------------------------------------------------------
 
 
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
 class Public(NamedTuple):
     """A module's public names, read from its source: nothing is imported, so no backend can make a difference."""
 
@@ -259,6 +271,58 @@ def scan_page() -> str:
     return "\n".join(parts)
 
 
+SESSION_MODULES = {
+    "log": "Writing",
+    "messages": "Entries",
+    "stamp": "",
+    "place": "Files",
+    "presence": "",
+    "reading": "Reading",
+    "views": "",
+    "wire": "",
+    "resume": "Going on",
+    "copies": "Branches and forks",
+    "agents": "Subagents",
+    "remote": "Agents elsewhere",
+    "archive": "Archives and other clients",
+    "aio": "From asyncio",
+    "errors": "Errors",
+}
+"""In the order of the page, with their headings; one without goes on under the heading before."""
+
+
+def session_page() -> str:
+    """Every public name, by module."""
+    parts = [f"{MADE}\n", "# rehydrate.session, the reference\n"]
+    parts.append("What it is for, with examples, is told on [a page of its own](session.md).\n")
+    public = _imported(SESSION / "__init__.py")
+    assert public.keys() <= SESSION_MODULES.keys(), public.keys() - SESSION_MODULES.keys()
+    for module, heading in SESSION_MODULES.items():
+        if module not in public:
+            continue
+        found = _read(SESSION / f"{module}.py")
+        if heading:
+            parts += [f"## {heading}\n", _paragraphs(found.doc.partition("\n\n")[0])]
+        for name in public[module]:
+            if name in found.functions:
+                function = found.functions[name]
+                parts += [f"### {name}\n", _signature(function), _paragraphs(_doc(function))]
+            elif name in found.classes:
+                each = found.classes[name]
+                parts += [f"### {name}\n", _paragraphs(_doc(each)), *_members(each)]
+            else:
+                value, doc = found.names[name]
+                parts += [f"### {name}\n", f"```text\n{name} = {value}\n```\n", *([_paragraphs(doc)] if doc else [])]
+    return "\n".join(parts)
+
+
+def _imported(path: Path) -> dict[str, list[str]]:
+    """Module -> the public names that a package has from it, as it tells type checkers."""
+    branches = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.If)]
+    nodes = [node for branch in branches for node in branch.body if isinstance(node, ast.ImportFrom)]
+    return {node.module or "": sorted(each.name for each in node.names) for node in nodes}
+
+
 def _exported(path: Path) -> set[str]:
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
@@ -281,7 +345,7 @@ def _read(path: Path) -> Public:
     )
 
 
-def _doc(node: ast.FunctionDef | ast.ClassDef) -> str:
+def _doc(node: Function | ast.ClassDef) -> str:
     doc = ast.get_docstring(node)
     if not doc:
         raise ValueError(f"{node.name} has no docstring")
@@ -295,13 +359,18 @@ def _text(node: ast.stmt | None) -> str:
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:
-    """Fields and properties as a table, then the methods."""
+    """Fields and properties as a table, then how it is made where that is told, then the methods."""
     rows, methods = [], []
     for each, after in zip(node.body, [*node.body[1:], None], strict=True):
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
             rows.append((each.target.id, _type(each.annotation), _text(after)))
-        elif isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
-            if any(isinstance(mark, ast.Name) and mark.id == "property" for mark in each.decorator_list):
+        elif isinstance(each, Function) and each.name == "__init__":
+            rows += _set_in(each)
+            if ast.get_docstring(each) and not _doc(each).startswith("Use "):
+                yield _signature(each, called=node.name)
+                yield _paragraphs(_doc(each))
+        elif isinstance(each, Function) and not each.name.startswith("_"):
+            if any(ast.unparse(mark) in ("property", "cached_property") for mark in each.decorator_list):
                 rows.append((each.name, _type(each.returns), _doc(each)))
             else:
                 methods.append(each)
@@ -314,10 +383,19 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
         yield _paragraphs(_doc(each))
 
 
+def _set_in(made: Function) -> Iterator[tuple[str, str, str]]:
+    """The public attributes that are set where an object is made, as far as a docstring tells of them."""
+    for each, after in zip(made.body, [*made.body[1:], None], strict=True):
+        if isinstance(each, ast.Assign | ast.AnnAssign):
+            target = each.targets[0] if isinstance(each, ast.Assign) else each.target
+            public = isinstance(target, ast.Attribute) and not target.attr.startswith("_")
+            if isinstance(target, ast.Attribute) and public and _text(after):
+                yield target.attr, _type(each.annotation) if isinstance(each, ast.AnnAssign) else "", _text(after)
+
+
 def _row(owner: str, name: str, type_name: str, doc: str) -> str:
-    if not doc:
-        raise ValueError(f"{owner}.{name} has no docstring")
-    return f"| `{name}` | {_code(type_name)} | {' '.join(doc.split())} |\n"
+    kind = _code(type_name) if type_name else ""
+    return f"| `{name}` | {kind} | {' '.join(doc.split())} |\n"
 
 
 def _type(node: ast.expr | None) -> str:
@@ -327,21 +405,24 @@ def _type(node: ast.expr | None) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
 
 
-def _signature(function: ast.FunctionDef) -> str:
-    """The signature on one line, or with an argument a line where that is too long."""
+def _signature(function: Function, *, called: str = "") -> str:
+    """The signature on one line, or with an argument a line where that is too long.  `called`: a name for a class."""
     given = function.args
     words = []
-    plain = [each for each in given.args if each.arg != "self"]
+    plain = [each for each in given.args if each.arg not in ("self", "cls")]
     defaults = [None] * (len(plain) - len(given.defaults)) + list(given.defaults)
     for argument, default in zip(plain, defaults, strict=True):
         words.append(_parameter(argument, default))
     if given.kwonlyargs:
         words.append("*")
         words += [_parameter(*pair) for pair in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    end = f") -> {_type(function.returns)}"
-    line = f"{function.name}({', '.join(words)}{end}"
+    if given.kwarg is not None:
+        words.append(f"**{_parameter(given.kwarg, None)}")
+    end = ")" if called else f") -> {_type(function.returns)}"
+    name = called or f"{'async ' if isinstance(function, ast.AsyncFunctionDef) else ''}{function.name}"
+    line = f"{name}({', '.join(words)}{end}"
     if len(line) > 100:
-        line = f"{function.name}(\n" + "".join(f"    {word},\n" for word in words) + end
+        line = f"{name}(\n" + "".join(f"    {word},\n" for word in words) + end
     return f"```text\n{line}\n```\n"
 
 
@@ -351,9 +432,14 @@ def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
 
 
 def _paragraphs(doc: str) -> str:
-    """A docstring's paragraphs, each on a line of its own."""
-    paragraphs = re.split(r"\n\s*\n", doc.strip())
-    return "".join(_escaped(re.sub(r"\s+", " ", each)) + "\n\n" for each in paragraphs).rstrip("\n") + "\n"
+    """A docstring's paragraphs, each on a line of its own; one that is indented is code."""
+    told = []
+    for each in re.split(r"\n[ \t]*\n", doc.strip()):
+        if all(line.startswith("    ") for line in each.split("\n")):
+            told.append("```text\n" + textwrap.dedent(each) + "\n```")
+        else:
+            told.append(_escaped(re.sub(r"\s+", " ", each)))
+    return "\n\n".join(told) + "\n"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from docs import generate
-from rehydrate import hook, scan
+from rehydrate import hook, scan, session
 from rehydrate.cli.group import rehydrate
 from rehydrate.cli.options import Run
 
@@ -114,7 +114,7 @@ def test_every_python_example_runs(path, tmp_path, monkeypatch, capsys):
             assert capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["commands.md", "scan.md"])
+@pytest.mark.parametrize("name", ["commands.md", "scan.md", "session-reference.md"])
 def test_made_pages_are_current(name):
     path = ROOT / "docs" / name
     assert generate.pages()[path] == path.read_text("utf-8"), "run `python docs/generate.py`"
@@ -136,6 +136,11 @@ def test_check_fails_for_a_stale_page(tmp_path, monkeypatch, capsys):
 def test_the_page_of_the_library_has_every_public_name():
     headings = re.findall(r"(?m)^##+ (.+)$", generate.scan_page())
     assert set(scan.__all__) <= set(headings)
+
+
+def test_the_reference_of_sessions_has_every_public_name():
+    headings = re.findall(r"(?m)^### (.+)$", generate.session_page())
+    assert sorted(headings) == sorted(session.__all__)
 
 
 def test_the_page_of_commands_has_every_command_with_an_example():
