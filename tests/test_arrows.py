@@ -19,7 +19,7 @@ ROOMS = {
         *("", "clients", "conversation", "entries", "hook", "paths", "recall", "redact"),
         *("registration", "scan", "serve", "session", "settings", "state", "unseen"),
     },
-    "clients": {"conversation", "entries", "notable", "paths", "scan", "unseen"},
+    "clients": {"conversation", "entries", "paths", "scan", "transcripts", "unseen"},
     "conversation": set(),
     "entries": {"paths", "scan"},
     "files": {"_native"},
@@ -35,6 +35,7 @@ ROOMS = {
     "serve": {"clients", "conversation", "files", "recall", "settings", "state"},
     "settings": {"clients", "paths"},  # of `clients` only the names
     "state": {"paths"},
+    "transcripts": {"conversation", "entries", "notable", "paths", "scan"},
     "unseen": set(),
 }
 """Room -> the other rooms it may import from."""

@@ -186,7 +186,7 @@ def test_4252_answers_emptied_by_a_rate_limit_are_told(place_of):
 
 
 def test_of_the_texts_the_newest_are_kept(place_of, monkeypatch):
-    monkeypatch.setattr("rehydrate.clients.claude_code.kept.TEXT_CHARS", 25)
+    monkeypatch.setattr("rehydrate.transcripts.kept.TEXT_CHARS", 25)
     records = []
     for at, uuid in enumerate("abcd"):
         records.append(assistant(uuid, records[-1]["uuid"] if records else None, text(f"{at}" * 10)))

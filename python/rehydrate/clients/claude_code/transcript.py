@@ -19,9 +19,9 @@ from rehydrate.entries.log import Log, member, text_member
 from rehydrate.entries.scope import Scope, boundary_of
 from rehydrate.entries.scope import boundaries as marks_in
 from rehydrate.entries.view import full_view
+from rehydrate.transcripts.kept import Kept
 
 from . import layout
-from .kept import Kept
 
 CLIENT = "claude-code"
 FORMS = {"auto": 1, "manual": 2}

@@ -1,7 +1,7 @@
 import pytest
 
-from rehydrate.clients.claude_code import calls
 from rehydrate.entries import messages
+from rehydrate.transcripts import calls
 
 
 def made(tool, *, words="ok", error=False, told=None, **given):

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rehydrate.clients.claude_code import kept
 from rehydrate.conversation import Agent
 from rehydrate.entries.log import Log
 from rehydrate.entries.scope import Scope
 from rehydrate.entries.view import full_view
+from rehydrate.transcripts import kept
 from tests.entries.making import assistant, attachment, boundary, call, chat, result, summary, text, user
 from tests.entries.strategies import records as records_of_any_shape
 from tests.helpers import dump, write_lines
