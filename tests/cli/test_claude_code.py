@@ -8,7 +8,7 @@ import pytest
 
 from rehydrate import clients, plan
 from rehydrate.cli import complete, output
-from rehydrate.clients.claude_code import contract, layout, listing
+from rehydrate.clients.claude_code import contract, layout
 from tests.clients.claude_code.making import Home, Talk, session_id
 from tests.helpers import DATA
 
@@ -104,7 +104,7 @@ class TestSessions:
             raise OSError(5, "Input/output error", path)
 
         write(both, talk())
-        monkeypatch.setattr(listing, "Log", refuse)
+        monkeypatch.setattr("rehydrate.transcripts.listing.Log", refuse)
         done = both.run("sessions", "--json")
         assert done.json[0]["problem"] == "Input/output error" and A in done.err
 

@@ -28,10 +28,8 @@ NAMED_BY = "by the conversation's records"
 """Where a workspace is known from that the client did not name itself, in words."""
 KEY_CHARS = 200
 """Of a project folder's name, what every writer makes the same; a longer one goes on with a hash of the writer's."""
-WINDOW_BYTES = 64 * 1024
-"""How much of the end of a transcript is looked at for the working directory."""
 FIRST_RECORDS = 64
-"""How many records at the start are."""
+"""How many records at the start are looked at for whose they are."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _KEY = re.compile(r"-|[A-Za-z]--")
@@ -78,6 +76,21 @@ class Place:
     def agent(self) -> bool:
         """Whether it is a subagent's transcript, which is no conversation of its own."""
         return os.path.basename(self.path).startswith("agent-")
+
+    def sibling(self, session: str) -> "Place | None":
+        """Another conversation of the same configuration folder: in the same project folder, else wherever it is."""
+        if self.project is None or self.config is None or not is_id(session):
+            return None
+        path = os.path.join(self.project, session + SUFFIX)
+        if _written(path):
+            return _place(path, known=True)
+        return next(iter(_everywhere(os.path.join(self.config, "projects"), session)), None)
+
+    def siblings(self) -> "list[Place]":
+        """The other conversations of its project folder, those written last first."""
+        if self.project is None:
+            return []
+        return [_place(path, known=True) for path in _transcripts(self.project) if path != self.path]
 
 
 def home(environ: Mapping[str, str]) -> str:
@@ -166,23 +179,6 @@ def find_everywhere(environ: Mapping[str, str], session: str) -> list[Place]:
     return _everywhere(projects_in(environ), session)
 
 
-def sibling(place: Place, session: str) -> Place | None:
-    """Another conversation of the same configuration folder: in the same project folder, else wherever it is."""
-    if place.project is None or place.config is None or not is_id(session):
-        return None
-    path = os.path.join(place.project, session + SUFFIX)
-    if _written(path):
-        return _place(path, known=True)
-    return next(iter(_everywhere(os.path.join(place.config, "projects"), session)), None)
-
-
-def siblings(place: Place) -> list[Place]:
-    """The other conversations of its project folder, those written last first."""
-    if place.project is None:
-        return []
-    return [_place(path, known=True) for path in _transcripts(place.project) if path != place.path]
-
-
 def every(environ: Mapping[str, str], *, prefix: str = "") -> Iterator[Place]:
     """All conversations whose id begins with `prefix`, the one written last first; none is opened.
 
@@ -218,8 +214,10 @@ def folders_of(place: Place) -> list[str]:
     """The working directories that the start and the end of a transcript name: the first one, and those the project
     folder can be of, the last of them last.  A command's change of directory is none.
     """
+    from rehydrate.transcripts.window import working_folders  # the hook needs it for a delivery alone
+
     try:
-        named = [*_first_folder(place.path), *_last_folders(place.path)]
+        named = working_folders(place.path)
     except (OSError, ValueError):
         return []
     known = dict.fromkeys(named[:1])
@@ -234,7 +232,7 @@ def workspaces_of(place: Place, sessions: Iterable[str]) -> tuple[str, ...]:
     """The folders that a conversation and its ancestors worked in, each once."""
     named = folders_of(place)
     for session in sessions:
-        other = sibling(place, session) if session != place.session else None
+        other = place.sibling(session) if session != place.session else None
         named += folders_of(other) if other is not None else []
     return tuple(dict.fromkeys(named))
 
@@ -250,21 +248,6 @@ def denied(place: Place) -> tuple[str, ...]:
 def skills(place: Place) -> tuple[str, ...]:
     """The folders where a user's skills may be."""
     return () if place.config is None else (os.path.join(place.config, "skills"),)
-
-
-def tail_cursor(path: str, size: int) -> scan.Cursor | None:
-    """Where the first whole line begins in the last `size` bytes of a file, to read on from; None: at its start.
-
-    Raises OSError, and ValueError when the file was cut short meanwhile.
-    """
-    with open_file(path) as file:
-        start = max(0, os.fstat(file.fileno()).st_size - size)
-        if start == 0:
-            return None
-        file.seek(start)
-        window = file.read(size)
-    # What stands before the first end of a line is the rest of a record.
-    return scan.cursor_at(path, start + (window.find(b"\n") + 1 or len(window)))
 
 
 def title_beside(place: Place) -> str | None:
@@ -347,18 +330,3 @@ def _written(path: str) -> float | None:
     if not stat.S_ISREG(seen.st_mode):
         return None
     return (seen.st_mtime or -1.0) if seen.st_size else 0.0
-
-
-def _first_folder(path: str) -> list[str]:
-    rows = islice(scan.iter_records(path, ("cwd",)), FIRST_RECORDS)
-    return next(([row[0]] for row in rows if _is_folder(row[0])), [])
-
-
-def _last_folders(path: str) -> list[str]:
-    """In the order of the records in the window at the end."""
-    cursor = tail_cursor(path, WINDOW_BYTES)
-    return [row[0] for row in scan.iter_records(path, ("cwd",), cursor=cursor) if _is_folder(row[0])]
-
-
-def _is_folder(value: object) -> bool:
-    return isinstance(value, str) and os.path.isabs(value) and encodable(value)

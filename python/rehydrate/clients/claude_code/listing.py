@@ -4,60 +4,16 @@ Never used by the hook.  A summary reads the index of one transcript and a few o
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 
-from rehydrate.conversation import KEPT_CHARS
-from rehydrate.entries import metadata
-from rehydrate.entries.log import Log
-from rehydrate.entries.scope import Scope, boundaries
+from rehydrate.transcripts import listing
+from rehydrate.transcripts.listing import Census
 
 from . import layout
 
-_SAID = frozenset({"user", "assistant", "system", "attachment", "progress"})
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """One conversation, as its own file has it."""
-
-    size: int
-    """Bytes of the transcript."""
-    steps: int
-    """Its entries, each once: those on branches that were left and those copied into a fork count, too."""
-    boundaries: int
-    """Its compactions."""
-    asked: str | None
-    """The first line of its title (at most KEPT_CHARS of it); None when there is none, and no request either."""
-
-
-@dataclass(frozen=True, slots=True)
-class Census:
-    """All conversations, without a look into one."""
-
-    ids: tuple[str, ...]
-    """Of those with a transcript that is not empty, each once."""
-    problems: tuple[str, ...]
-    """What cannot be listed, a sentence each."""
-
-
-def summarize(place: layout.Place) -> Summary:
-    """Reads a conversation for its summary.  Errors of the file system surface as OSError."""
-    with Log(place.path) as log:
-        scope = Scope(log, agent=place.agent)
-        entries = (index for index, kind in enumerate(log.types) if kind in _SAID and log.is_entry(index))
-        return Summary(
-            size=os.stat(place.path).st_size,
-            steps=sum(1 for _ in entries),
-            boundaries=len(boundaries(scope)),
-            asked=_titled(place, scope),
-        )
-
-
-def title(place: layout.Place) -> str | None:
-    """What the conversation is called, as in its summary.  OSError when it cannot be read."""
-    with Log(place.path) as log:
-        return _titled(place, Scope(log, agent=place.agent))
+summarize = partial(listing.summarize, beside=layout.title_beside)
+title = partial(listing.title, beside=layout.title_beside)
 
 
 def count(environ: Mapping[str, str]) -> Census:
@@ -76,16 +32,3 @@ def count(environ: Mapping[str, str]) -> Census:
         except OSError as error:
             problems.append(f"the conversations in {project} could not be listed: {error.strerror or error}")
     return Census(tuple(place.session for place in layout.every(environ)), tuple(problems))
-
-
-def _titled(place: layout.Place, scope: Scope) -> str | None:
-    named = None if "custom-title" in metadata.metadata(scope) else layout.title_beside(place)
-    text = (named or metadata.title(scope, _requests(scope))).strip()
-    return text.split("\n", 1)[0].rstrip()[:KEPT_CHARS] or None
-
-
-def _requests(scope: Scope) -> Iterator[int]:
-    """The entries that can hold a request, in file order."""
-    for index, kind in enumerate(scope.log.types):
-        if kind in ("user", "attachment") and scope.log.is_entry(index):
-            yield index

@@ -11,14 +11,14 @@ from typing import TypeGuard
 
 from rehydrate import scan
 from rehydrate.entries.log import Log
+from rehydrate.paths import is_id, open_file
 from rehydrate.scan._entries import Sign
 
-from . import layout
+from .place import Place
+from .window import WINDOW_BYTES, tail_cursor
 
 LISTED = 2_000
 """Siblings looked at: those written last."""
-WINDOW_BYTES = 64 * 1024
-"""How much of a sibling's start or end is looked at."""
 
 _MAY_NAME = bytes(sign & Sign.SOURCE for sign in range(256))
 _KEYS = ("uuid", "sessionId", "session_id", "requestSessionId", "forkedFrom")
@@ -36,7 +36,7 @@ class Origins:
     """It says that it is a fork, whether or not it says of what."""
 
 
-def origins(place: layout.Place) -> Origins:
+def origins(place: Place) -> Origins:
     """Reads the whole transcript, of each record only the members that can name a source; not a second time where no
     record has any.  OSError when it cannot be read.
     """
@@ -57,11 +57,11 @@ def origins(place: layout.Place) -> Origins:
     return Origins(found.copied, found.hints, is_fork or bool(found.copied))
 
 
-def continued(place: layout.Place) -> dict[str, str]:
+def continued(place: Place) -> dict[str, str]:
     """The siblings that say at their end that they went on in this conversation, and that in words."""
     name = place.session.encode()
     found = {}
-    for sibling in layout.siblings(place)[:LISTED]:
+    for sibling in place.siblings()[:LISTED]:
         try:
             window = _end(sibling.path)
             if name in window and b"continued-in" in window and _goes_on_in(sibling.path, place.session):
@@ -71,13 +71,13 @@ def continued(place: layout.Place) -> dict[str, str]:
     return found
 
 
-def with_entry(place: layout.Place, uuid: str) -> dict[str, str]:
+def with_entry(place: Place, uuid: str) -> dict[str, str]:
     """The siblings that begin with the same entry and are no forks themselves, and that in words."""
     name = uuid.encode()
     found = {}
-    for sibling in layout.siblings(place)[:LISTED]:
+    for sibling in place.siblings()[:LISTED]:
         try:
-            with layout.open_file(sibling.path) as file:
+            with open_file(sibling.path) as file:
                 begins = name in file.read(WINDOW_BYTES)
             said = origins(sibling) if begins else None
         except OSError:
@@ -87,12 +87,12 @@ def with_entry(place: layout.Place, uuid: str) -> dict[str, str]:
     return found
 
 
-def _is_other(session: object, place: layout.Place) -> TypeGuard[str]:
-    return layout.is_id(session) and session != place.session
+def _is_other(session: object, place: Place) -> TypeGuard[str]:
+    return is_id(session) and session != place.session
 
 
 def _end(path: str) -> bytes:
-    with layout.open_file(path) as file:
+    with open_file(path) as file:
         file.seek(0, 2)
         file.seek(max(0, file.tell() - WINDOW_BYTES))
         return file.read(WINDOW_BYTES)
@@ -103,6 +103,6 @@ def _goes_on_in(path: str, session: str) -> bool:
         path,
         ("continuedInSessionId",),
         where={"type": {"continued-in"}},
-        cursor=layout.tail_cursor(path, WINDOW_BYTES),
+        cursor=tail_cursor(path, WINDOW_BYTES),
     )
     return any(row[0] == session for row in rows)

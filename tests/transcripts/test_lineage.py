@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rehydrate.clients.claude_code import layout, lineage
+from rehydrate.clients.claude_code import layout
+from rehydrate.transcripts import lineage
+from tests.clients.claude_code.making import Home, Talk, session_id
 from tests.helpers import DATA
-
-from .making import Home, Talk, session_id
 
 A, B, C = map(session_id, (0xA, 0xB, 0xC))
 REAL = DATA / "claude-code" / "fork-session"
