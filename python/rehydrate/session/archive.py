@@ -28,8 +28,8 @@ from rehydrate import __version__, scan
 from rehydrate.paths import is_id, open_file
 from rehydrate.private import sync_folder
 
-from .errors import NewerVersion, NotASession
-from .file import FORMAT
+from .errors import NotASession
+from .file import FORMAT, check_format
 from .place import Place, key_of
 from .stamp import MESSAGES, Stamp
 from .whole import Damage, Staging, bare_lines, damage_of, finish, lines_of, seal_lines
@@ -272,9 +272,8 @@ def _taken_in(source: "_Files | _Archive", staging: Staging, root: str, cwd: str
 def _check_is_session(path: str, *, named: str) -> None:
     """`named`: the file that people are told of.  NotASession for one without a conversation, NewerVersion."""
     first = next(scan.iter_records(path, ("type", "format")), None)
-    if first and first[0] == "session" and isinstance(first[1], int) and first[1] > FORMAT:
-        why = f"has format {first[1]}, and this version knows {FORMAT}; update rehydrate to go on"
-        raise NewerVersion(f"{named} {why}", path=named, line=1, offset=0)
+    if first and first[0] == "session":
+        check_format(named, first[1])
     if not any(uuid for uuid, _, _ in scan.iter_records(path, ("uuid",), where={"type": _SPOKEN})):
         raise NotASession(f"{named} is no session: nobody says anything in it", path=named)
 

@@ -210,9 +210,7 @@ class LogFile:
         except (ValueError, RecursionError):
             return
         number = head.get("format") if isinstance(head, dict) and head.get("type") == "session" else None
-        if isinstance(number, int) and number > FORMAT:
-            message = f"{self.path} has format {number}, and this version knows {FORMAT}; update rehydrate to go on"
-            raise NewerVersion(message, path=self.path, line=1, offset=0)
+        check_format(self.path, number)
 
     def _move_aside(self, tail: bytes) -> None:
         path = f"{self.path}.torn"
@@ -280,6 +278,13 @@ class LogFile:
             self._synced = end
             message = f"the disk has lost a line of {self.path} that was not safe yet, at byte {lost}"
             raise DamagedLine(message, path=self.path, offset=lost)
+
+
+def check_format(path: str, written: object) -> None:
+    """Raises NewerVersion for a format, as the first record has it, that this version does not know."""
+    if isinstance(written, int) and written > FORMAT:
+        message = f"{path} has format {written}, and this version knows {FORMAT}; update rehydrate to go on"
+        raise NewerVersion(message, path=path, line=1, offset=0)
 
 
 def _write(fd: int, data: bytes) -> None:

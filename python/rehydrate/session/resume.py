@@ -6,7 +6,6 @@ sent, what the host had set, whether the last turn was interrupted, and a log th
 
 import math
 import os
-import stat
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,9 +17,9 @@ from rehydrate import __version__, scan
 from rehydrate.entries import turns
 from rehydrate.entries.log import member, text_member
 from rehydrate.entries.messages import Call
-from rehydrate.paths import is_id
 
 from .errors import NotASession, SessionError
+from .listing import places, written_ns
 from .log import SessionLog
 from .messages import user
 from .place import Place, key_of
@@ -168,16 +167,8 @@ class Sessions:
 
     def _listed(self, cwd: str | None) -> Iterator[Place]:
         """As `all`; a file is opened when it comes to it."""
-        keys = _names(self.root) if cwd is None else [key_of(cwd)]
-        found: list[tuple[int, str, str]] = []
-        for key in keys:
-            folder = os.path.join(self.root, key)
-            for name in _names(folder):
-                written = _written(os.path.join(folder, name)) if name.endswith(".jsonl") else None
-                if written is not None:
-                    found.append((-written, key, name.removesuffix(".jsonl")))
-        places = [Place(self.root, key, name) for _, key, name in sorted(found) if is_id(key) and is_id(name)]
-        return (place for place in places if cwd is None or _was_begun_in(place, cwd))
+        found = places(self.root, keys=None if cwd is None else [key_of(cwd)])
+        return (place for place in found if cwd is None or _was_begun_in(place, cwd))
 
     def latest(self, cwd: str) -> Place | None:
         """The session that was written last of those begun in a folder; None when there is none.  Those that another
@@ -189,16 +180,16 @@ class Sessions:
         """The session with that path, id or title (whatever the case), in this order; of several the one written last.
         By its title none is found that another process has open.  Raises NotASession when there is none.
         """
-        if _written(name) is not None:
+        if written_ns(name) is not None:
             try:
                 return Place.of(name)
             except ValueError as error:
                 raise NotASession(str(error), path=name) from None
-        places = self.all()
-        found = next((place for place in places if place.session_id == name), None)
+        listed = self.all()
+        found = next((place for place in listed if place.session_id == name), None)
         if found is None:
             asked = name.strip().casefold()
-            found = next((place for place, session in self._free(places) if session.title.casefold() == asked), None)
+            found = next((place for place, session in self._free(listed) if session.title.casefold() == asked), None)
         if found is None:
             raise NotASession(f"there is no session with the path, id or title {name!r:.80} below {self.root}")
         return found
@@ -310,22 +301,6 @@ def _goes_on(record: Record) -> bool:
     """Whether this tells the model to go on after an interrupted turn."""
     content = member(dict(record), "message").get("content")
     return record.get("isMeta") is True and record.get("type") == "user" and content == CONTINUE
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def _written(path: str) -> int | None:
-    """When a file was written, in nanoseconds; None for what is empty, or no regular file."""
-    try:
-        found = os.lstat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) and found.st_size else None
 
 
 def _was_begun_in(place: Place, cwd: str) -> bool:
