@@ -5,7 +5,7 @@ import os
 import pytest
 
 from rehydrate.clients.claude_code import layout
-from rehydrate.session import Place, key_of
+from rehydrate.session import Place, SessionLog, Sessions, key_of, user
 
 
 def test_the_files_of_a_session_are_below_its_root_and_key(tmp_path):
@@ -58,3 +58,17 @@ def test_long_folders_that_begin_alike_have_different_keys(tmp_path):
     long = str(tmp_path / ("x" * 150) / ("y" * 150))
     assert key_of(f"{long}a") != key_of(f"{long}b")
     assert key_of(f"{long}a")[:200] == key_of(f"{long}b")[:200]
+
+
+def test_a_folder_whose_name_is_longer_than_a_key_can_have_sessions(tmp_path):
+    cwd = "/" + "a" * 300
+    place = Place(str(tmp_path), key_of(cwd), "s1")
+    with SessionLog(place, cwd=cwd) as log:
+        log.append_durable(user("hi"))
+    assert Sessions(str(tmp_path)).latest(cwd) == Place.of(place.path) == place
+
+
+@pytest.mark.parametrize("rest", ["/x", "\0", "x" * 56])
+def test_what_stands_behind_the_length_of_a_key_is_no_way_out(rest):
+    with pytest.raises(ValueError, match="cannot be the name of a folder"):
+        Place("/r", "a" * 200 + rest, "s1")

@@ -17,6 +17,8 @@ from rehydrate.paths import encodable, is_id
 
 KEY_CHARS = 200
 """A longer key is cut, and a digest of the whole told behind it."""
+_DIGEST_MOST = 55
+"""Of the name of a folder what is left behind that, whoever made the digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Place:
         if not encodable(self.root):
             raise ValueError("the root is not a path")
         object.__setattr__(self, "root", os.path.abspath(self.root))
-        _plain(self.key, "key")
+        if not is_key(self.key):
+            raise ValueError(f"the key {self.key!r:.80} cannot be the name of a folder")
         _plain(self.session_id, "session id")
 
     @classmethod
@@ -71,6 +74,12 @@ class Place:
     def remote_meta_path(self, agent_id: str) -> str:
         """Who an agent elsewhere is."""
         return os.path.join(self.folder, "remote-agents", f"{_plain(agent_id, 'agent id')}.meta.json")
+
+
+def is_key(name: str) -> bool:
+    """Whether this can stand for a working directory: a plain name, which may have a digest behind KEY_CHARS."""
+    rest = name[KEY_CHARS:]
+    return is_id(name[:KEY_CHARS]) and len(rest) <= _DIGEST_MOST and (not rest or is_id(f"-{rest}"))
 
 
 def key_of(cwd: str) -> str:
