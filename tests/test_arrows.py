@@ -20,6 +20,7 @@ ROOMS = {
         *("registration", "scan", "serve", "session", "settings", "state", "unseen"),
     },
     "clients": {"conversation", "entries", "paths", "scan", "transcripts", "unseen"},
+    "clients.session": {"conversation", "paths", "scan", "session", "transcripts"},
     "conversation": set(),
     "entries": {"paths", "scan"},
     "files": {"_native"},
@@ -63,6 +64,8 @@ def room_of(module):
     parts = module.split(".")
     if parts[0] == "clients" and parts[2:] in (["install"], ["registered"], ["rehearsal"], ["policy"], ["plugins"]):
         return "registration"  # never imported by the hook
+    if parts[:2] == ["clients", "session"]:
+        return "clients.session"  # of the library's own, which no other client needs
     return MEMBERS.get(parts[0], parts[0])
 
 

@@ -1,0 +1,1 @@
+"""Sessions of one's own agent, as `rehydrate.session` writes them.  Nothing runs a hook for them."""
