@@ -12,6 +12,8 @@ import sys
 NOTHING = b"{}"
 MESSAGES = ("systemMessage", "ephemeralMessage")
 """How the text may reach the model; the first is the default."""
+NONE = "session"
+"""The client that has no hook: what was begun by hand is told so."""
 ONCE = ("claude-code",)
 """Clients whose hosts run this once for each compaction; no answer is the answer `nothing`."""
 
@@ -28,7 +30,10 @@ def main(argv: "list[str] | None" = None) -> None:
     once = words[:1] != [] and words[0] in ONCE
     try:
         try:
-            (_answer_once if once else _answer)(words, reply)
+            if words[:1] == [NONE]:
+                trouble = "rehydrate: session has no hook, so nothing was put back; see `rehydrate show`\n"
+            else:
+                (_answer_once if once else _answer)(words, reply)
         except BaseException as error:
             # By its name: the class may not have been imported yet, and importing it could fail, too.
             if type(error).__name__ == "StateUnavailable" and reply.is_open:

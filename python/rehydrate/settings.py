@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from rehydrate import settingsfile
-from rehydrate.clients import FOLDERS
+from rehydrate.clients import HOOKED
 from rehydrate.paths import home_folder, settings_file
 
 PART_BYTES_MAX = 48_907
@@ -47,6 +47,8 @@ class Settings:
     """Absolute folders below which files may be read, beside the workspaces."""
     deny: tuple[str, ...] = ()
     """What is never read: absolute paths with everything below them and names without a slash; both may be patterns."""
+    session_roots: tuple[str, ...] = ()
+    """Absolute folders below which one's own agents keep their sessions."""
     disabled: frozenset[str] = frozenset()
     """Clients for which the hook does nothing."""
 
@@ -77,7 +79,7 @@ class InForce:
 _DEFAULTS: dict[str, Value] = {
     each.name: getattr(Settings(), each.name) for each in fields(Settings) if each.name != "disabled"
 }
-_ENABLED = {f"clients.{client}.enabled": client for client in FOLDERS}
+_ENABLED = {f"clients.{client}.enabled": client for client in HOOKED}
 KEYS = (*_DEFAULTS, *_ENABLED)
 """Every key, as the file and `rehydrate config` name it."""
 _RANGES = {"part_bytes": (PART_BYTES_MIN, PART_BYTES_MAX), "values": (1, VALUES_MAX), "deadline_s": (1, 60)}
@@ -244,7 +246,7 @@ def _flat(table: Mapping[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
             yield (name,), value
             continue
         for client, members in value.items():
-            if client not in FOLDERS or not isinstance(members, dict):
+            if client not in HOOKED or not isinstance(members, dict):
                 yield (name, client), members
             else:
                 yield from (((name, client, member), each) for member, each in members.items())
@@ -253,12 +255,12 @@ def _flat(table: Mapping[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
 def _unknown(name: tuple[str, ...]) -> str:
     """What to say of a name that the file has and nobody else."""
     shown = ".".join(part if part.isidentifier() and len(part) <= 60 else _shown(part) for part in name[:3])
-    if name == ("clients",) or (len(name) == 2 and name[1] in FOLDERS):
+    if name == ("clients",) or (len(name) == 2 and name[1] in HOOKED):
         return (
             f"{shown} must be a table, such as [{next(iter(_ENABLED)).rpartition('.')[0]}] with enabled = false in it"
         )
     if len(name) == 2:
-        what, near, known = "client", nearest(name[1][:80], FOLDERS), f"known: {', '.join(FOLDERS)}"
+        what, near, known = "client", nearest(name[1][:80], HOOKED), f"known: {', '.join(HOOKED)}"
     else:
         what, near, known = "setting", nearest(".".join(name)[:80], KEYS), "`rehydrate config` shows them all"
     return f"{shown}: there is no such {what}; " + (f"did you mean {near}?" if near else known)

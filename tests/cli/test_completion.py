@@ -10,7 +10,7 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from rehydrate.cli import complete, group
-from rehydrate.clients import FOLDERS
+from rehydrate.clients import FOLDERS, HOOKED
 
 LINES = {
     "bash": 'eval "$(_REHYDRATE_COMPLETE=bash_source rehydrate)"',
@@ -96,8 +96,13 @@ class TestTypes:
 
 
 def test_clients_are_offered(shell):
-    for command in ("install", "uninstall", "sessions"):
+    for command in ("sessions", "doctor"):
         assert values(shell, command, "") == list(FOLDERS)
+
+
+def test_only_clients_with_a_hook_are_offered_where_it_is_registered(shell):
+    for command in ("install", "uninstall"):
+        assert values(shell, command, "") == list(HOOKED)
 
 
 def test_scan_is_offered_files(shell):

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from rehydrate import clients, plan, state
+from rehydrate.settings import read_settings, variable
 from rehydrate.state import Delivery
 
 _SHOWN = 5
@@ -21,7 +22,7 @@ class Chosen:
     client: str
     place: Any
     state: state.State | None
-    """None, too, for a client whose hook keeps a plan alone."""
+    """None, too, for a client whose hook keeps a plan alone, or that has none."""
     delivery: Delivery | None = None
     """The last one; its step is the number of the boundary."""
 
@@ -39,6 +40,7 @@ def choose(named: str | None, *, environ: Mapping[str, str], folder: str | None)
     """The conversation called `named` (`ID`, the beginning of one, `client:ID`, or a path), None for the newest of
     `folder` (None when that is gone).  Raises NotFound.
     """
+    environ = with_roots(environ)
     if named is None:
         return _newest_of(folder, environ)
     client, colon, rest = named.partition(":")
@@ -47,6 +49,12 @@ def choose(named: str | None, *, environ: Mapping[str, str], folder: str | None)
     if os.sep in named or (os.path.lexists(named) and not _has_id(named, environ)):
         return _by_path(named, environ)
     return _by_id(named, clients.FOLDERS, environ)
+
+
+def with_roots(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """The environment, with the folders of one's own sessions that the settings name."""
+    roots = read_settings(environ)[0].session_roots
+    return {**environ, variable("session_roots"): os.pathsep.join(roots)}
 
 
 def newest_first(
@@ -68,7 +76,10 @@ def _by_path(path: str, environ: Mapping[str, str]) -> Chosen:
     layouts = {client: clients.module(client, "layout") for client in clients.FOLDERS}
     found = [(client, place) for client, each in layouts.items() if (place := each.place_of(path)) is not None]
     # A client takes any file that it is given; whose it is, is asked where several do.
-    for client, place in sorted(found, key=lambda each: not layouts[each[0]].recognises(each[1])):
+    # What our own library wrote says so itself, even where a client keeps its files.
+    for client, place in sorted(
+        found, key=lambda each: (each[0] != clients.OWN, not layouts[each[0]].recognises(each[1]))
+    ):
         return remembered(client, place, environ)
     if not os.path.lexists(path):
         raise NotFound(f"{path}: there is no such file or folder; give a transcript, its folder or a conversation id")
@@ -143,6 +154,8 @@ def _upwards(path: str) -> Iterator[str]:
 
 def remembered(client: str, place: Any, environ: Mapping[str, str]) -> Chosen:
     """The conversation at a place, with what is remembered of it."""
+    if client not in clients.HOOKED:
+        return Chosen(client, place, None)
     contract = clients.module(client, "contract")
     if contract.DELIVERY == "values":
         folder = contract.private_folder(place)

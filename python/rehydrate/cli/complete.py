@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from rehydrate.cli import output
-from rehydrate.cli.choose import WorkedIn, newest_first
+from rehydrate.cli.choose import WorkedIn, newest_first, with_roots
 from rehydrate.clients import FOLDERS
 
 OFFERED = 50
@@ -47,7 +47,7 @@ def complete_types(_: click.Context, __: click.Parameter, begun: str) -> list[Co
 def _sessions(begun: str) -> Iterator[CompletionItem]:
     seen: set[str] = set()
     worked_in = WorkedIn()
-    for modified_s, client, place in newest_first(FOLDERS, os.environ, prefix=begun):
+    for modified_s, client, place in newest_first(FOLDERS, with_roots(os.environ), prefix=begun):
         if place.session in seen or not _PLAIN.fullmatch(place.session):
             continue
         seen.add(place.session)

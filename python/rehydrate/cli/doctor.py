@@ -12,6 +12,7 @@ import click
 
 from rehydrate.cli import options, output, registration
 from rehydrate.cli.checks import CHECKS, Row, examine, nobody
+from rehydrate.cli.choose import with_roots
 from rehydrate.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def doctor(asked: options.Run, clients: tuple[str, ...], as_json: bool) -> int:
     for name in names:
         with _told_to_end(), progress(f"checking {name}", total=len(CHECKS)) as advance:
             folder = options.working_folder()
-            rows += examine(name, environ=os.environ, folder=folder, debug=asked.debug, begun=advance)
+            rows += examine(name, environ=with_roots(os.environ), folder=folder, debug=asked.debug, begun=advance)
     if as_json:
         output.print_json([row.as_json() for row in rows])
     else:

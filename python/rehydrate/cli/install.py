@@ -14,7 +14,7 @@ from rehydrate.settings import VALUES_MAX, read_settings, variable
 
 
 @click.command(short_help="Register the hook with the clients found here.")
-@options.clients
+@options.hooked
 @click.option("--dry-run", is_flag=True, help="Show the change as a diff, write nothing.")
 @click.option("--replace", is_flag=True, help="Take out an older script's hook that would deliver a second time.")
 @click.option(
@@ -58,7 +58,7 @@ def install(
     if not names:
         raise click.ClickException(
             f"no supported client was found here ({registration.searched(os.environ)}); to register all the same: "
-            + " or ".join(f"`rehydrate install {name}`" for name in known.FOLDERS)
+            + " or ".join(f"`rehydrate install {name}`" for name in known.HOOKED)
         )
     workspace = options.working_folder() if project else None
     if project and workspace is None:

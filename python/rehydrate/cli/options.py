@@ -3,12 +3,17 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from rehydrate.cli.complete import complete_session
-from rehydrate.clients import FOLDERS
+from rehydrate.clients import FOLDERS, HOOKED, OWN
+
+NO_HOOK = (
+    "session has no hook to register: `rehydrate show`, `sessions` and `lineage` look at what your own agent wrote as "
+    "it is"
+)
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -41,6 +46,21 @@ def as_json(command: Command) -> Command:
 def clients(command: Command) -> Command:
     """Any number of clients by name."""
     return click.argument("clients", metavar="[CLIENT]...", nargs=-1, type=click.Choice(list(FOLDERS)))(command)
+
+
+class _Hooked(click.Choice[str]):
+    """A client that runs our hook."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """As click does, but for our own sessions with the reason."""
+        if value == OWN:
+            raise click.ClickException(NO_HOOK)
+        return super().convert(value, param, ctx)
+
+
+def hooked(command: Command) -> Command:
+    """Any number of clients that run our hook, by name."""
+    return click.argument("clients", metavar="[CLIENT]...", nargs=-1, type=_Hooked(list(HOOKED)))(command)
 
 
 def session(command: Command) -> Command:

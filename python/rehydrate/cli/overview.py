@@ -66,7 +66,8 @@ def _header(chosen: Chosen, served: Served) -> Iterator[tuple[str, "RenderableTy
     pressure = pressure_in_words(chosen, served)
     if pressure:
         yield "budgets", pressure
-    yield "delivered", _delivery(chosen, served.conversation.boundary)
+    if chosen.client in clients.HOOKED:
+        yield "delivered", _delivery(chosen, served.conversation.boundary)
     yield "lineage", _lineage(served.lineage)
 
 

@@ -13,12 +13,12 @@ from rehydrate.cli import output
 
 def found(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The supported clients that are there."""
-    return tuple(name for name in clients.FOLDERS if clients.module(name, "install").found(environ))
+    return tuple(name for name in clients.HOOKED if clients.module(name, "install").found(environ))
 
 
 def searched(environ: Mapping[str, str]) -> str:
     """Where each supported client would be, for people."""
-    homes = ((name, clients.module(name, "layout").home(environ)) for name in clients.FOLDERS)
+    homes = ((name, clients.module(name, "layout").home(environ)) for name in clients.HOOKED)
     return "; ".join(f"{name} would be in {output.short(home, environ)}" for name, home in homes)
 
 

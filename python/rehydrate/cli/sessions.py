@@ -12,11 +12,13 @@ import click
 
 from rehydrate import redact
 from rehydrate.cli import options, output
-from rehydrate.cli.choose import Chosen, WorkedIn, newest_first, remembered
+from rehydrate.cli.choose import Chosen, WorkedIn, newest_first, remembered, with_roots
 from rehydrate.cli.progress import progress
-from rehydrate.clients import FOLDERS, module
+from rehydrate.clients import FOLDERS, OWN, module
 from rehydrate.conversation import KEPT_CHARS
 from rehydrate.recall.text import start_of
+from rehydrate.session.errors import SessionError
+from rehydrate.settings import read_settings
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -74,6 +76,8 @@ class Session:
 def sessions(clients: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List the conversations found here, newest first, whichever application of a client they belong to.
 
+    The sessions of your own agents are those below the folders of the setting session_roots.
+
     The title is the one that the client keeps, else the first line of the conversation's first request (of a fork: of
     its own first one), secrets masked. Steps are counted from the conversation's very first one, those from before a
     fork included; where steps have no numbers they are the entries of the transcript. Boundaries are the compactions in
@@ -87,11 +91,13 @@ def sessions(clients: tuple[str, ...], limit: int, as_json: bool) -> None:
       rehydrate sessions antigravity --json
     """
     names = tuple(dict.fromkeys(clients)) or tuple(FOLDERS)
-    counted = [module(name, "listing").count(os.environ) for name in names]
+    environ = with_roots(os.environ)
+    output.warn(each for each in read_settings(os.environ)[1] if "session_roots" in each.lower())
+    counted = [module(name, "listing").count(environ) for name in names]
     ids = [each for census in counted for each in census.ids]
     listed: list[Session] = []
     with progress("looking at conversations", total=min(limit, len(ids))) as advance:
-        for session in _sessions(islice(newest_first(names, os.environ), limit), os.environ):
+        for session in _sessions(islice(newest_first(names, environ), limit), environ):
             listed.append(session)
             advance(len(listed))
     if as_json:
@@ -99,13 +105,21 @@ def sessions(clients: tuple[str, ...], limit: int, as_json: bool) -> None:
     elif listed:
         output.emit(_List(listed, ids))
     if not listed:
-        homes = (output.short(module(name, "layout").home(os.environ), os.environ) for name in names)
-        click.echo(f"no conversation was found in {', '.join(homes)}", err=True)
+        click.echo(_nothing(names, environ), err=True)
     elif len(listed) < len(ids) and output.is_terminal() and not as_json:
         click.echo(f"the newest {len(listed):,} of {len(ids):,}; --limit shows more", err=True)
     unread = [f"{each.chosen.place.session} could not be read: {each.problem}" for each in listed if each.problem]
     for problem in (*unread, *(each for census in counted for each in census.problems)):
         click.echo(output.one_line(problem), err=True)
+
+
+def _nothing(names: Iterable[str], environ: Mapping[str, str]) -> str:
+    """Where nothing was found, in words."""
+    homes = [module(name, "layout").home(environ) for name in names if name != OWN]
+    homes += module(OWN, "layout").roots(environ) if OWN in names else []
+    if not homes:
+        return "no folder of sessions is known: name yours with `rehydrate config set session_roots FOLDER`"
+    return f"no conversation was found in {', '.join(output.short(home, environ) for home in homes)}"
 
 
 def _sessions(found: Iterable[tuple[float, str, Any]], environ: Mapping[str, str]) -> Iterator[Session]:
@@ -116,8 +130,8 @@ def _sessions(found: Iterable[tuple[float, str, Any]], environ: Mapping[str, str
         workspace = known[-1] if known else None
         try:
             summary = module(client, "listing").summarize(place)
-        except OSError as error:
-            yield Session(chosen, modified_s, workspace, problem=error.strerror or str(error))
+        except (OSError, SessionError) as error:
+            yield Session(chosen, modified_s, workspace, problem=getattr(error, "strerror", None) or str(error))
             continue
         title = None if summary.asked is None else title_of(summary.asked)
         yield Session(chosen, modified_s, workspace, title, summary.size, summary.steps, summary.boundaries)

@@ -17,7 +17,7 @@ _SHOWN = 20
 
 
 @click.command(short_help="Take the hook out again; --purge leaves nothing behind.")
-@options.clients
+@options.hooked
 @click.option("--dry-run", is_flag=True, help="Show the change as a diff, write nothing.")
 @click.option(
     "--purge",
@@ -40,7 +40,7 @@ def uninstall(clients: tuple[str, ...], dry_run: bool, purge: bool, as_json: boo
     names = tuple(dict.fromkeys(clients or _found(purge=purge)))
     plans = [plan for name in names for plan in _plans(name, purge=purge)]
     leavings = _leavings(names, plans) if purge else []
-    is_last = not any(_is_in_use(name) for name in known.FOLDERS if name not in names)
+    is_last = not any(_is_in_use(name) for name in known.HOOKED if name not in names)
     own_folder = state_folder(os.environ) if purge and is_last else None
     above = hostfile.folders_above_ledger(os.environ) if own_folder else []
     if own_folder and os.path.isdir(own_folder) and not os.path.islink(own_folder):
@@ -65,7 +65,7 @@ def uninstall(clients: tuple[str, ...], dry_run: bool, purge: bool, as_json: boo
 def _found(*, purge: bool) -> tuple[str, ...]:
     """The clients that are here; to purge also those that are gone, or have moved, and in a file of which we are."""
     here = registration.found(os.environ)
-    return tuple(name for name in known.FOLDERS if name in here or (purge and hostfile.remembered(name, os.environ)))
+    return tuple(name for name in known.HOOKED if name in here or (purge and hostfile.remembered(name, os.environ)))
 
 
 def _is_in_use(name: str) -> bool:

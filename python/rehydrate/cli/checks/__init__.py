@@ -30,6 +30,8 @@ CHECKS: dict[str, Check] = {
     "error": conversation.error,
 }
 """By name, in the order in which a fault is best mended."""
+WITHOUT_HOOK = ("settings", "transcript")
+"""Those that make sense for a client that has no hook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,16 @@ def examine(
     client: str, *, environ: Mapping[str, str], folder: str | None, debug: bool, begun: Callable[[int], None]
 ) -> Iterator[Row]:
     """The rows of one client.  `folder`: the working folder, None when it is gone; `begun`: told how many are done."""
-    if not clients.module(client, "install").found(environ):
+    subject = Subject(client, environ=environ, folder=folder)
+    checks = CHECKS
+    if client not in clients.HOOKED:
+        yield Row(client, "registration", True, "there is no hook to register", None)
+        checks = {name: CHECKS[name] for name in WITHOUT_HOOK}
+    elif not clients.module(client, "install").found(environ):
         fix = f"start it once, or register all the same: `rehydrate install {client}`"
         yield Row(client, "registration", False, f"{client} was not found here", fix)
         return
-    subject = Subject(client, environ=environ, folder=folder)
-    for done, (name, check) in enumerate(CHECKS.items(), start=1):
+    for done, (name, check) in enumerate(checks.items(), start=1):
         for found in _found(name, check, subject, debug=debug):
             yield Row(client, name, found.ok, found.detail, found.fix)
         begun(done)
@@ -71,8 +77,8 @@ def examine(
 
 def nobody() -> Row:
     """The row where no client is."""
-    detail = f"no supported client was found here; known: {', '.join(clients.FOLDERS)}"
-    fix = f"install one; or register all the same: `rehydrate install {next(iter(clients.FOLDERS))}`"
+    detail = f"no supported client was found here; known: {', '.join(clients.HOOKED)}"
+    fix = f"install one; or register all the same: `rehydrate install {clients.HOOKED[0]}`"
     return Row(None, "registration", False, detail, fix)
 
 
