@@ -1,5 +1,5 @@
-"""Imports inside the package go one way: cli, hook -> serve -> clients, recall -> conversation; clients -> entries ->
-scan."""
+"""Imports inside the package go one way: cli, hook -> serve -> clients, recall -> conversation; clients ->
+transcripts -> entries -> scan; clients/session -> session -> entries."""
 
 import ast
 import sys
