@@ -42,7 +42,8 @@ class Shell:
         self.home, self.cwd = folder / "gemini", folder / "work"
         self.app = self.home / "antigravity-cli"
         self.cwd.mkdir()
-        for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "UV_CACHE_DIR", "PIPX_HOME", "NO_COLOR"):
+        names = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "UV_CACHE_DIR", "PIPX_HOME", "NO_COLOR")
+        for name in (*names, "REHYDRATE_SESSION_ROOTS"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
         monkeypatch.setenv("HOME", str(folder))
