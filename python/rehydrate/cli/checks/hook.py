@@ -230,29 +230,51 @@ def _run(command: str | list[str], payload: bytes, folder: str, environ: Mapping
     """Run a shell's command, or a program, and take everything it started down when its time is over."""
     words: Any = ["sh", "-c", command] if isinstance(command, str) and os.name != "nt" else command
     started_s = time.monotonic()
-    process = subprocess.Popen(
-        words,
-        shell=isinstance(words, str),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env={**environ, "PWD": folder},
-        start_new_session=True,
-    )
+    process: subprocess.Popen[bytes] | None = None
     status: int | None
     try:
+        with _uninterrupted():
+            process = subprocess.Popen(
+                words,
+                shell=isinstance(words, str),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env={**environ, "PWD": folder},
+                start_new_session=True,
+            )
         answer, errors = process.communicate(payload, timeout=limit_s)
         status = process.returncode
     except subprocess.TimeoutExpired:
+        assert process is not None
         _end(process)
         answer, errors = process.communicate()
         status = None
     except BaseException:  # Ctrl-C does not reach it in its own session
-        _end(process)
+        if process is not None:
+            _end(process)
         raise
     lines = errors.decode("utf-8", "replace").strip().splitlines()
     return _Ran(answer, lines[-1] if lines else "", status, round((time.monotonic() - started_s) * 1000))
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """What would end us meanwhile does so behind the block: what is started in it is known by then."""
+    heard: list[int] = []
+    before = {}
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and callable(signal.getsignal(number)):
+            before[number] = signal.signal(number, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in heard:
+        signal.raise_signal(number)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
