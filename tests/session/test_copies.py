@@ -383,6 +383,19 @@ def test_a_fork_can_be_of_an_earlier_moment_and_work_elsewhere(log):
     assert Place.of(made.path).key == "-else"
 
 
+def test_a_fork_leaves_the_worktree_to_the_session(log, place):
+    log.append(user("one"))
+    log.flush()
+    state = {"type": "worktree-state", "worktreeSession": {"worktreePath": "/tree", "originalCwd": "/srv/project"}}
+    with SessionLog(place, cwd="/tree") as in_it:
+        in_it.append([state, assistant("two")])
+    with forked(log) as made:
+        made.append_durable(user("three"))
+    rows = records(made.path)
+    assert [each["type"] for each in rows] == ["session", "user", "assistant", "user"]
+    assert rows[-1]["cwd"] == "/srv/project"
+
+
 def test_a_fork_that_cannot_be_written_keeps_nothing_and_can_be_tried_again(log, monkeypatch):
     log.append([user("one"), assistant("two")])
     with forked(log) as made:

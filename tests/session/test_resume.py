@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 import rehydrate
+from rehydrate.session.archive import import_session
+from rehydrate.session.copies import branch, fork
 from rehydrate.session.errors import NotASession
+from rehydrate.session.log import SessionLog
 from rehydrate.session.messages import assistant, result, user
 from rehydrate.session.place import Place, key_of
 from rehydrate.session.reading import Session
@@ -104,6 +107,26 @@ def test_a_session_of_a_folder_with_the_same_key_is_not_the_latest(sessions, beg
     mine = begun(cwd=str(one))
     begun(cwd=str(two))
     assert sessions.latest(str(one)) == mine
+
+
+@pytest.mark.parametrize("how", ["fork", "branch", "import"])
+def test_a_session_made_of_another_one_is_the_latest_of_the_folder_it_was_made_for(sessions, begun, cwd, tmp_path, how):
+    place, tree, other = begun(user("Go.")), str(tmp_path / "tree"), str(tmp_path / "other")
+    with SessionLog(place, cwd=tree) as log:  # where it has got to since
+        log.append(assistant("Yes."))
+    wanted = cwd if how == "branch" else other
+    with Session.open(place.path) as session:
+        if how == "fork":
+            with fork(session, cwd=other) as made:
+                made.append(user("On."))
+        elif how == "branch":
+            made = branch(session)
+            os.unlink(place.path)
+        else:
+            import_session(place.path, root=sessions.root, cwd=other)
+    assert len(sessions.all(cwd=wanted)) == 1
+    assert sessions.latest(wanted) is not None
+    assert sessions.latest(tree) is None
 
 
 def test_what_holds_no_conversation_is_not_the_latest(sessions, begun, cwd):

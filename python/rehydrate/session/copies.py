@@ -16,6 +16,7 @@ from rehydrate import __version__, scan
 from rehydrate.entries import metadata
 from rehydrate.entries import view as rules
 from rehydrate.entries.compaction import preserved
+from rehydrate.entries.log import member, text_member
 from rehydrate.entries.scope import boundaries
 
 from .errors import NotASession, SessionError
@@ -63,14 +64,14 @@ def fork(
 ) -> SessionLog:
     """A new session that goes on from this one.  Nothing is written before its first message; then the copy is, too.
 
-    `at`: as for `branch`.  `cwd`: the folder that it works in; None: that of the session.  The others are those of
-    `SessionLog`.  Raises what `branch` raises.
+    `at`: as for `branch`.  `cwd`: the folder that it works in; None: that of the session, but not its worktree, which
+    stays the session's.  The others are those of `SessionLog`.  Raises what `branch` raises.
     """
     tip = session.log.entries[_tip(session, at)].uuid
     mine = Session.open(session.path)  # until the copy is written, whatever becomes of the caller's
     try:
-        copy = _Copy(mine, _at(mine, tip), key=None if cwd is None else key_of(cwd))
-        folder = cwd or session.cwd or os.getcwd()
+        copy = _Copy(mine, _at(mine, tip), cwd=cwd)
+        folder = cwd or _without_worktree(mine) or os.getcwd()
         return _Fork(copy, cwd=folder, version=version, git_branch=git_branch, kind=kind, flush_ms=flush_ms)
     except BaseException:
         mine.close()
@@ -95,6 +96,12 @@ def _at(session: Session, uuid: str | None) -> int:
     return index
 
 
+def _without_worktree(session: Session) -> str | None:
+    """The folder that a session is in, of one in a worktree the one that it came from."""
+    worktree = member(dict(session.metadata.get("worktree-state", {})), "worktreeSession")
+    return text_member(worktree, "originalCwd") or session.cwd
+
+
 def _with_preserved(session: Session, found: rules.View) -> list[int]:
     """The entries of a view, and before each compaction what it kept of other branches."""
     marks, seen = frozenset(found.compactions), set(found.entries)
@@ -111,11 +118,12 @@ def _with_preserved(session: Session, found: rules.View) -> list[int]:
 class _Copy:
     """What a new session begins with."""
 
-    def __init__(self, session: Session, tip: int, *, key: str | None = None) -> None:
-        """`tip`: the entry that it ends with."""
+    def __init__(self, session: Session, tip: int, *, cwd: str | None = None) -> None:
+        """`tip`: the entry that it ends with.  `cwd`: the folder that it is to be found under; None: as the session."""
         source = Place.of(session.path)
         self.session = session
-        self.place = Place(source.root, key or source.key, str(uuid4()))
+        self.place = Place(source.root, source.key if cwd is None else key_of(cwd), str(uuid4()))
+        self._cwd = cwd or session.begun_in or ""
         self.tip = session.log.entries[tip].uuid
         found = session.found("scrollback", tip=tip)
         self._entries = _with_preserved(session, found)
@@ -143,8 +151,8 @@ class _Copy:
             staging.move(self.place)
 
     def _bodies(self, more: Sequence[dict[str, object]]) -> Iterator[bytes]:
-        session_id, cwd = self.place.session_id, self.session.cwd or ""
-        stamp = Stamp(session_id=session_id, agent_id=None, cwd=cwd, version=__version__, git_branch=None)
+        session_id = self.place.session_id
+        stamp = Stamp(session_id=session_id, agent_id=None, cwd=self._cwd, version=__version__, git_branch=None)
         yield stamp.head(FORMAT)
         yield from self._messages()
         for record in [*self._retractions(), *self._replacements(), *more]:
@@ -197,7 +205,7 @@ class _Copy:
         """What stands in the place of results of the entries that are copied; each with its text, as files that hold
         results stay with the other session.
         """
-        folder = os.path.join(self.session.path.removesuffix(".jsonl"), "tool-results")
+        folder = self.session.results_folder
         rows = []
         for (uuid, _), row in metadata.replacements(self.session.scope).items():
             if not uuid or self.holds(uuid):

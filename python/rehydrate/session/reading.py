@@ -102,7 +102,12 @@ class Session:
     def cwd(self) -> str | None:
         """The folder in which the conversation was when it ended; None when nothing says so."""
         end = {} if self._leaf is None else self.log.record(self._leaf)
-        return text_member(end, "cwd") or text_member(self.metadata.get(HEADER, {}), "cwd") or self._first("cwd")
+        return text_member(end, "cwd") or text_member(self.metadata.get(HEADER, {}), "cwd") or self.begun_in
+
+    @cached_property
+    def begun_in(self) -> str | None:
+        """The folder in which the conversation was when it began; None when nothing says so."""
+        return self._first("cwd")
 
     @cached_property
     def title(self) -> str:

@@ -304,10 +304,12 @@ def _goes_on(record: Record) -> bool:
 
 
 def _was_begun_in(place: Place, cwd: str) -> bool:
-    """Whether a session was begun in a folder: several can have the same key."""
+    """Whether a session was begun in a folder, or was put under its key: several folders can have the same one."""
     try:
         rows = islice(scan.iter_records(place.path, ("cwd",)), FIRST_RECORDS)
         begun = next((row[0] for row in rows if isinstance(row[0], str)), None)
     except OSError:
         return False
-    return begun is None or os.path.realpath(begun) == os.path.realpath(cwd)
+    if begun is None or os.path.realpath(begun) == os.path.realpath(cwd):
+        return True
+    return key_of(begun) != place.key  # it was taken in for another folder than its own
