@@ -156,6 +156,20 @@ def test_after_a_retraction_the_next_entry_follows_what_the_failed_attempt_follo
     assert make_log().tip == last["uuid"]
 
 
+@pytest.mark.parametrize("which", ["boundary", "summary"])
+def test_a_compaction_cannot_be_retracted_but_undone_by_a_request_that_follows_what_came_before(make_log, which):
+    log = make_log()
+    before = log.append([user("hello"), assistant("hello")])
+    uuid = log.compact("They said hello.", trigger="manual")
+    tip = log.tip
+    with pytest.raises(ValueError, match="cannot be taken back"):
+        log.retract(uuid if which == "boundary" else tip)
+    assert log.tip == tip
+    log.append(user("again", parentUuid=before))
+    log.flush()
+    assert sent(log.path) == ["hello", "hello", "again"]
+
+
 def test_what_is_not_there_cannot_be_retracted(make_log):
     log = make_log()
     log.append(user("hello"))

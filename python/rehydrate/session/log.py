@@ -207,13 +207,19 @@ class SessionLog:
 
     def retract(self, uuid: str, *, reason: str = "") -> None:
         """Give an entry up, as after a failed attempt: it stays in the file and leaves every view.  The next entry
-        follows what it followed.  Raises ValueError when there is no such entry.
+        follows what it followed.  Raises ValueError when there is no such entry, and for a compaction and its summary:
+        nothing else leads to what came before.
         """
         with self._lock:
             self._queue.flush()
             found = lookup.above(self.path, uuid, tip=self.tip)
             if found is None:
                 raise ValueError(f"there is no entry {uuid} in {self.path}")
+            if found.is_compaction:
+                raise ValueError(
+                    f"the entry {uuid} of {self.path} is a compaction, which cannot be taken back; to undo it, let the "
+                    "next request follow what came before it (parentUuid)"
+                )
             self._append(marks.tombstone(uuid, reason), Queue.put)
             if found.holds_tip:
                 self._tip = found.parent

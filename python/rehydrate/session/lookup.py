@@ -10,8 +10,8 @@ from typing import NamedTuple
 from rehydrate import scan
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import Log
-from rehydrate.entries.messages import Call
-from rehydrate.entries.scope import Scope
+from rehydrate.entries.messages import Call, is_summary
+from rehydrate.entries.scope import Scope, boundary_of
 from rehydrate.entries.turns import waiting
 from rehydrate.entries.view import full_view
 
@@ -23,6 +23,8 @@ class Above(NamedTuple):
     """Uuid of the one that it follows."""
     holds_tip: bool
     """Whether the conversation's tip is this entry, or comes from it."""
+    is_compaction: bool
+    """Whether it is the boundary of a compaction or its summary."""
 
 
 def uuids(path: str) -> set[str]:
@@ -49,7 +51,9 @@ def above(path: str, uuid: str, *, tip: str | None) -> Above | None:
         at = log.at(uuid) if log is not None else None
         if log is None or at is None:
             return None
-        return Above(log.entries[at].parent, at in _upwards(log, log.at(tip)))
+        record = log.record(at)
+        is_compaction = boundary_of(record) is not None or is_summary(record)
+        return Above(log.entries[at].parent, at in _upwards(log, log.at(tip)), is_compaction)
 
 
 def open_calls(path: str, *, tip: str | None, is_agents: bool) -> list[Call]:
