@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -324,6 +325,27 @@ def test_a_file_in_which_nobody_speaks_is_no_session(write, root, lines):
 def test_a_session_of_a_later_format_is_refused(write, root):
     with pytest.raises(NewerVersion):
         import_session(write(b'{"type":"session","format":2}', SAID), root=root)
+
+
+@pytest.mark.parametrize("name", ["", "subagents/agent-one.jsonl"])
+def test_a_session_of_which_any_log_has_a_later_format_is_not_taken_in_or_packed(ours, tmp_path, root, name):
+    archive = tmp_path / "a.zip"
+    export(ours, str(archive))
+    head = b'{"type":"session","format":2}\n'
+    path = Path(ours.removesuffix(".jsonl"), name) if name else Path(ours)
+    path.write_bytes(head + path.read_bytes())
+    with zipfile.ZipFile(archive) as members:
+        data = [(each, members.read(each)) for each in members.namelist()]
+    later = pack(
+        tmp_path / "b.zip", [(each, head * each.endswith(name or f"{ID}.jsonl") + what) for each, what in data]
+    )
+    for refused in (
+        partial(export, ours, str(tmp_path / "c.zip")),
+        *(partial(import_session, each, root=root) for each in (ours, later)),
+    ):
+        with pytest.raises(NewerVersion, match="has format 2"):
+            refused()
+    assert sorted(os.listdir(tmp_path)) == ["a.zip", "b.zip", "ours", "root"] and os.listdir(root) == []
 
 
 def test_files_taken_in_are_for_their_owner_only(write, root):

@@ -29,7 +29,7 @@ from rehydrate.paths import is_id, open_file
 from rehydrate.private import sync_folder
 
 from .errors import NotASession
-from .file import FORMAT, check_format
+from .file import FORMAT, HEADER, check_format
 from .place import Place, key_of
 from .stamp import MESSAGES, Stamp
 from .whole import Damage, Staging, bare_lines, damage_of, finish, lines_of, seal_lines
@@ -177,6 +177,7 @@ def _packed(files: _Files, target: BinaryIO) -> tuple[int, int, Damage]:
                     continue
                 seen = bare_lines(files.pieces(name), cast("BinaryIO", member))
             path = files.place_of(name)
+            _check_format(path, named=path)
             lines += len(seen.starts)
             damage += damage_of(path, seen, named=path)
             if not name:
@@ -257,6 +258,8 @@ def _taken_in(source: "_Files | _Archive", staging: Staging, root: str, cwd: str
                 seen = seal_lines(source.pieces(name), target)
             finish(target)
         made = staging.path(name)
+        if seen is not None:
+            _check_format(made, named=os.path.join(source.path.removesuffix(".jsonl"), name) if name else source.path)
         if place is None:
             _check_is_session(made, named=source.path)
             place = Place(root, key_of(cwd or _cwd_of(made, named=source.path)), source.session_id)
@@ -270,12 +273,16 @@ def _taken_in(source: "_Files | _Archive", staging: Staging, root: str, cwd: str
 
 
 def _check_is_session(path: str, *, named: str) -> None:
-    """`named`: the file that people are told of.  NotASession for one without a conversation, NewerVersion."""
-    first = next(scan.iter_records(path, ("type", "format")), None)
-    if first and first[0] == "session":
-        check_format(named, first[1])
+    """NotASession for one without a conversation.  `named`: the file that people are told of."""
     if not any(uuid for uuid, _, _ in scan.iter_records(path, ("uuid",), where={"type": _SPOKEN})):
         raise NotASession(f"{named} is no session: nobody says anything in it", path=named)
+
+
+def _check_format(path: str, *, named: str) -> None:
+    """NewerVersion for a log of a later format."""
+    first = next(scan.iter_records(path, ("type", "format")), None)
+    if first and first[0] == HEADER:
+        check_format(named, first[1], offset=first[2])
 
 
 def _cwd_of(path: str, *, named: str) -> str:

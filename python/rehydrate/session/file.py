@@ -32,6 +32,8 @@ except ImportError:  # Windows, where one process at a time has to do
 else:
     fcntl = _fcntl
 
+HEADER = "session"
+"""The type of the first record of our own files."""
 FORMAT = 1
 """Of our own files; a file of a later one is not appended to."""
 LOCK_WAIT_S = 5.0
@@ -204,13 +206,12 @@ class LogFile:
         return b""
 
     def _refuse_newer(self, fd: int) -> None:
-        first = _read(fd, 0, _BLOCK).partition(b"\n")[0]
         try:
-            head = json.loads(first)
+            head = json.loads(_first_line(fd))
         except (ValueError, RecursionError):
             return
-        number = head.get("format") if isinstance(head, dict) and head.get("type") == "session" else None
-        check_format(self.path, number)
+        if isinstance(head, dict) and head.get("type") == HEADER:
+            check_format(self.path, head.get("format"))
 
     def _move_aside(self, tail: bytes) -> None:
         path = f"{self.path}.torn"
@@ -280,11 +281,13 @@ class LogFile:
             raise DamagedLine(message, path=self.path, offset=lost)
 
 
-def check_format(path: str, written: object) -> None:
-    """Raises NewerVersion for a format, as the first record has it, that this version does not know."""
+def check_format(path: str, written: object, *, offset: int = 0) -> None:
+    """Raises NewerVersion for a format, as the first record has it, that this version does not know.  `offset`: where
+    that record stands.
+    """
     if isinstance(written, int) and written > FORMAT:
         message = f"{path} has format {written}, and this version knows {FORMAT}; update rehydrate to go on"
-        raise NewerVersion(message, path=path, line=1, offset=0)
+        raise NewerVersion(message, path=path, line=None if offset else 1, offset=offset)
 
 
 def _write(fd: int, data: bytes) -> None:
@@ -301,6 +304,13 @@ def _read(fd: int, start: int, stop: int) -> bytes:
         found.append(piece)
         start += len(piece)
     return b"".join(found)
+
+
+def _first_line(fd: int) -> bytes:
+    size = _BLOCK
+    while b"\n" not in (data := _read(fd, 0, size)) and len(data) == size:
+        size *= 2
+    return data.partition(b"\n")[0]
 
 
 def _line_start(fd: int, end: int) -> int:

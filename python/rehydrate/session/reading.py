@@ -21,14 +21,12 @@ from rehydrate.entries.scope import Scope
 from rehydrate.scan._entries import Sign
 
 from .damage import NO_RECORD, CheckedLog, told, verify
-from .errors import DamagedLine, NewerVersion, NotASession
-from .file import FORMAT
+from .errors import DamagedLine, NotASession
+from .file import HEADER, check_format
 from .stamp import MESSAGES as WRITTEN
 from .views import ByUuid, Gap, Kind, Lazy, Record, View
 from .wire import wire
 
-HEADER = "session"
-"""The type of the first record of our own files."""
 MESSAGES = WRITTEN | {"progress"}
 """Types of which the conversation is made; all others say something about it."""
 PAYLOAD = "toolUseResult"
@@ -68,10 +66,7 @@ class Session:
             if not session._is_one():
                 raise NotASession(f"{log.path} holds no session", path=log.path)
             for index in log.of_type(HEADER):
-                written = log.record(index).get("format")
-                if isinstance(written, int) and written > FORMAT:
-                    knows = f"this version knows {FORMAT}; update rehydrate to read it"
-                    raise NewerVersion(f"{log.path} has format {written}, and {knows}", path=log.path)
+                check_format(log.path, log.record(index).get("format"), offset=log.entries[index].offset)
             return session
         except BaseException:
             log.close()

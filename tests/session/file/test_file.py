@@ -90,6 +90,12 @@ def test_a_file_of_a_later_format_is_not_appended_to(log):
     assert read(log.path) == data
 
 
+def test_a_later_format_is_told_however_long_the_record_is_that_says_so(log):
+    write(log.path, sealed(encode({"type": "session", "more": "x" * 200_000, "format": 2}), 1))
+    with pytest.raises(NewerVersion):
+        append(log, ONE)
+
+
 def test_a_file_that_was_removed_is_begun_anew(log):
     append(log, ONE)
     os.unlink(log.path)
