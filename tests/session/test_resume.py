@@ -358,8 +358,13 @@ def test_what_the_host_does_not_know_is_dropped_and_told(tmp_path, row):
     [
         {"type": "mode", "mode": 3},
         {"type": "tag", "tag": ["x"]},
+        {"type": "custom-title", "customTitle": {}},
         {"type": "agent-setting", "agentSetting": {}},
         {"type": "pr-link", "prUrl": 3},
+        {"type": "pr-link", "prUrl": "https://example.org/7", "prNumber": "seven"},
+        {"type": "pr-link", "prNumber": 7},
+        {"type": "worktree-state", "worktreeSession": 3},
+        {"type": "worktree-state", "worktreeSession": {"worktreePath": ["x"]}},
         {"type": "cost", "costUsd": "much"},
         {"type": "cost", "costUsd": True},
         {"type": "cost", "costUsd": -1},
@@ -368,7 +373,7 @@ def test_what_the_host_does_not_know_is_dropped_and_told(tmp_path, row):
 )
 def test_a_value_that_can_be_none_is_dropped_and_told(tmp_path, row):
     found = restored(tmp_path, row)
-    assert {found.mode, found.tag, found.agent, found.pr, found.cost_usd} == {None}
+    assert {found.mode, found.tag, found.agent, found.pr, found.cost_usd, found.worktree} == {None}
     assert any(row["type"] in each for each in found.dropped)
 
 

@@ -30,6 +30,8 @@ from .wire import closed, wire
 
 CONTINUE = "Continue from where you left off."
 """What a model is told to go on after an interrupted turn."""
+_PR = {"prNumber": int, "prUrl": str, "prRepository": str}
+"""Of a pull request what is restored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +253,8 @@ def restore(
         return None
 
     link = said.get("pr-link", {})
-    pr = {name: value for name, value in link.items() if name in ("prNumber", "prUrl", "prRepository")}
-    if pr and not isinstance(pr.get("prUrl"), str):
+    pr = {name: value for name, value in link.items() if name in _PR}
+    if pr and not ("prUrl" in pr and all(type(value) is _PR[name] for name, value in pr.items())):
         dropped.append(f"The pr-link {pr!r:.80} is not known here.")
         pr = {}
     cost = said.get("cost", {}).get("costUsd")
@@ -260,6 +262,7 @@ def restore(
         dropped.append(f"The cost {cost!r:.80} is not known here.")
         cost = None
     cwd, worktree = _folder(session, dropped)
+    known("custom-title", "customTitle")  # or it has another title, see `Session.title`
     return Restored(
         cwd,
         worktree,
@@ -276,8 +279,11 @@ def restore(
 
 def _folder(session: Session, dropped: list[str]) -> tuple[str, Record | None]:
     """The folder to work in, and the worktree when it is that."""
-    worktree = member(dict(session.metadata.get("worktree-state", {})), "worktreeSession")
+    state = dict(session.metadata.get("worktree-state", {}))
+    worktree = member(state, "worktreeSession")
     path = text_member(worktree, "worktreePath")
+    if not path and state.get("worktreeSession"):
+        dropped.append(f"The worktree-state {state['worktreeSession']!r:.80} is not known here.")
     if path and os.path.isdir(path):
         return path, worktree
     wanted = [text_member(worktree, "originalCwd"), session.cwd or ""] if path else [session.cwd or ""]
