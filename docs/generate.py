@@ -285,6 +285,7 @@ SESSION_MODULES = {
     "agents": "Subagents",
     "remote": "Agents elsewhere",
     "archive": "Archives and other clients",
+    "whole": "",
     "aio": "From asyncio",
     "errors": "Errors",
 }

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from rehydrate.session.remote import ARCHIVED, NOT_FOUND, RemoteAgent, forget, poll, remember, remote_agents
+from rehydrate.session import (
+    ARCHIVED,
+    NOT_FOUND,
+    RemoteAgent,
+    forget_remote,
+    poll_remote,
+    remember_remote,
+    remote_agents,
+)
 
 ABOUT = {"url": "https://example.org/1", "title": "Far"}
 
@@ -15,8 +23,8 @@ ABOUT = {"url": "https://example.org/1", "title": "Far"}
 @pytest.fixture
 def known(place):
     """A place with two agents."""
-    remember(place, "one", ABOUT)
-    remember(place, "two", {})
+    remember_remote(place, "one", ABOUT)
+    remember_remote(place, "two", {})
     return place
 
 
@@ -40,33 +48,33 @@ def test_a_session_without_agents_has_none(place):
 
 
 def test_what_is_remembered_last_holds(known):
-    remember(known, "two", {"title": "New"})
+    remember_remote(known, "two", {"title": "New"})
     assert remote_agents(known)[1].about == {"title": "New"}
     assert sorted(os.listdir(os.path.dirname(known.remote_meta_path("one")))) == ["one.meta.json", "two.meta.json"]
 
 
 def test_what_json_cannot_hold_changes_nothing(known):
     with pytest.raises(ValueError):
-        remember(known, "one", {"x": float("nan")})
+        remember_remote(known, "one", {"x": float("nan")})
     assert remote_agents(known)[0].about == ABOUT
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a\0b"])
 def test_an_id_that_leads_elsewhere_is_refused(place, name):
     with pytest.raises(ValueError):
-        remember(place, name, {})
+        remember_remote(place, name, {})
     with pytest.raises(ValueError):
-        forget(place, name)
+        forget_remote(place, name)
 
 
 def test_the_state_is_what_the_host_is_told(known):
-    assert [each.state for each in poll(known, lambda agent: f"{agent.id} runs")] == ["one runs", "two runs"]
+    assert [each.state for each in poll_remote(known, lambda agent: f"{agent.id} runs")] == ["one runs", "two runs"]
     assert ids(known) == ["one", "two"]
 
 
 @pytest.mark.parametrize("state", [NOT_FOUND, ARCHIVED])
 def test_an_agent_that_is_gone_is_forgotten(known, state):
-    found = poll(known, lambda agent: state if agent.id == "one" else "running")
+    found = poll_remote(known, lambda agent: state if agent.id == "one" else "running")
     assert [each.state for each in found] == [state, "running"]
     assert ids(known) == ["two"]
 
@@ -76,7 +84,7 @@ def test_an_agent_that_cannot_be_asked_about_stays(known, error):
     def ask(agent):
         raise error
 
-    assert [(each.state, each.error) for each in poll(known, ask)] == [(None, error)] * 2
+    assert [(each.state, each.error) for each in poll_remote(known, ask)] == [(None, error)] * 2
     assert ids(known) == ["one", "two"]
 
 
@@ -85,7 +93,7 @@ def test_what_stops_the_host_stops_the_poll(known):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        poll(known, ask)
+        poll_remote(known, ask)
     assert ids(known) == ["one", "two"]
 
 
@@ -103,4 +111,4 @@ def test_links_and_other_files_are_not_followed(known, tmp_path):
 
 
 def test_what_is_not_known_is_forgotten_without_a_word(place):
-    forget(place, "one")
+    forget_remote(place, "one")

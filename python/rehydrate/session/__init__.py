@@ -26,28 +26,46 @@ if TYPE_CHECKING:
     from .copies import branch, fork
     from .errors import DamagedLine, Locked, NewerVersion, NotASession, SessionError
     from .log import SessionLog
-    from .messages import assistant, result, user
+    from .messages import Content, assistant, result, user
     from .place import Place, key_of
     from .presence import Holder, live
     from .reading import Session
+    from .remote import (
+        ARCHIVED,
+        NOT_FOUND,
+        Polled,
+        RemoteAgent,
+        forget_remote,
+        poll_remote,
+        remember_remote,
+        remote_agents,
+    )
     from .resume import Interruption, Restored, Resumed, Sessions, interruption_of, restore
     from .stamp import Entry
-    from .views import Gap, Record, View
+    from .views import Gap, Kind, Record, View
+    from .whole import Damage
     from .wire import closed
 
 __all__ = [
+    "ARCHIVED",
+    "NOT_FOUND",
     "AsyncSession",
     "AsyncSessionLog",
+    "Content",
+    "Damage",
     "DamagedLine",
     "Entry",
     "Gap",
     "Holder",
     "Interruption",
+    "Kind",
     "Locked",
     "NewerVersion",
     "NotASession",
     "Place",
+    "Polled",
     "Record",
+    "RemoteAgent",
     "Report",
     "Restored",
     "Resumed",
@@ -63,12 +81,16 @@ __all__ = [
     "branch",
     "closed",
     "export",
+    "forget_remote",
     "fork",
     "import_records",
     "import_session",
     "interruption_of",
     "key_of",
     "live",
+    "poll_remote",
+    "remember_remote",
+    "remote_agents",
     "restore",
     "result",
     "resume_agent",
@@ -80,12 +102,15 @@ _MODULES = {
     **dict.fromkeys(("Report", "export", "import_records", "import_session"), "archive"),
     **dict.fromkeys(("branch", "fork"), "copies"),
     **dict.fromkeys(("DamagedLine", "Locked", "NewerVersion", "NotASession", "SessionError"), "errors"),
-    **dict.fromkeys(("assistant", "result", "user"), "messages"),
+    **dict.fromkeys(("Content", "assistant", "result", "user"), "messages"),
     **dict.fromkeys(("Place", "key_of"), "place"),
     **dict.fromkeys(("Holder", "live"), "presence"),
     **dict.fromkeys(("AsyncSession", "AsyncSessionLog"), "aio"),
+    **dict.fromkeys(("ARCHIVED", "NOT_FOUND", "Polled", "RemoteAgent"), "remote"),
+    **dict.fromkeys(("forget_remote", "poll_remote", "remember_remote", "remote_agents"), "remote"),
     **dict.fromkeys(("Interruption", "Restored", "Resumed", "Sessions", "interruption_of", "restore"), "resume"),
-    **dict.fromkeys(("Gap", "Record", "View"), "views"),
+    **dict.fromkeys(("Gap", "Kind", "Record", "View"), "views"),
+    "Damage": "whole",
     "Entry": "stamp",
     "Session": "reading",
     "SessionLog": "log",

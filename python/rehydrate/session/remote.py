@@ -15,7 +15,9 @@ from .meta import read_meta, write_meta
 from .place import Place
 
 NOT_FOUND = "not found"
+"""The state of an agent that there is not, or not any more."""
 ARCHIVED = "archived"
+"""The state of an agent that will never go on."""
 GONE = frozenset({NOT_FOUND, ARCHIVED})
 """States in which an agent is forgotten."""
 
@@ -28,7 +30,7 @@ class RemoteAgent:
 
     id: str
     about: Mapping[str, object]
-    """What `remember` was given: where it runs, under which name."""
+    """What `remember_remote` was given: where it runs, under which name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Polled:
     """What failed; None when it was told."""
 
 
-def remember(place: Place, agent_id: str, about: Mapping[str, object]) -> None:
+def remember_remote(place: Place, agent_id: str, about: Mapping[str, object]) -> None:
     """Keep who an agent is, in the place of what was known of it; on disk when this returns.
 
     Raises ValueError for an id that is no plain name and for what JSON cannot hold, and the OSError of the system.
@@ -50,7 +52,7 @@ def remember(place: Place, agent_id: str, about: Mapping[str, object]) -> None:
     write_meta(place.remote_meta_path(agent_id), about)
 
 
-def forget(place: Place, agent_id: str) -> None:
+def forget_remote(place: Place, agent_id: str) -> None:
     """It is not known any more, if it was.  Raises ValueError for an id that is no plain name, and OSError."""
     with suppress(FileNotFoundError):
         os.unlink(place.remote_meta_path(agent_id))
@@ -67,7 +69,7 @@ def remote_agents(place: Place) -> list[RemoteAgent]:
     return [RemoteAgent(each, read_meta(place.remote_meta_path(each))) for each in ids if is_id(each)]
 
 
-def poll(place: Place, ask: Callable[[RemoteAgent], str]) -> list[Polled]:
+def poll_remote(place: Place, ask: Callable[[RemoteAgent], str]) -> list[Polled]:
     """Ask about every agent that is known; those that are GONE are forgotten.
 
     `ask` gives the state of one, in words of the host's but for NOT_FOUND and ARCHIVED.  What it raises is told, and
@@ -81,6 +83,6 @@ def poll(place: Place, ask: Callable[[RemoteAgent], str]) -> list[Polled]:
             found.append(Polled(agent, None, error))
             continue
         if state in GONE:
-            forget(place, agent.id)
+            forget_remote(place, agent.id)
         found.append(Polled(agent, state, None))
     return found

@@ -11,6 +11,7 @@ from rehydrate.scan._entries import Sign
 Record = Mapping[str, Any]
 """An entry as it stands in the file, every member of it.  It is the reader's own: do not change it."""
 Kind = Literal["raw", "scrollback", "active", "wire"]
+"""What a session is seen as; see `Session.view`."""
 
 
 @dataclass(frozen=True, slots=True)
