@@ -6,7 +6,7 @@ the message right behind it, before anything else there, and there is no other r
 told.  A message that is one record's keeps the content as it was given.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,7 +43,7 @@ def wire(records: Iterable[Record]) -> tuple[list[Record], list[tuple[str, str]]
     return [{"role": turn.role, "content": _content(turn)} for turn in turns], left_out
 
 
-def closed(sent: Sequence[Record]) -> list[Record]:
+def closed(sent: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The messages, with an answer to the last one where that is the user's: so that another can follow it."""
     if sent and sent[-1]["role"] == "user":
         return [*sent, {"role": "assistant", "content": [{"type": "text", "text": CLOSING}]}]
