@@ -245,8 +245,9 @@ def test_a_session_without_a_word_has_no_branch(place):
 def test_a_subagents_log_has_no_branch(log, place):
     log.append([user("one"), {**user("look"), "agentId": "a1"}])
     log.flush()
-    with Session.open(place.agent_path("a1")) as session, pytest.raises(SessionError):
+    with Session.open(place.agent_path("a1")) as session, pytest.raises(SessionError) as told:
         branch(session)
+    assert told.value.path == place.agent_path("a1")
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}-{path.name[:4]}")

@@ -88,6 +88,15 @@ def test_metadata_has_no_uuid_and_is_not_in_the_chain(make_log):
     assert tag.keys() == {"type", "tag", "sessionId", "timestamp", "seq", "crc"}
 
 
+def test_a_tick_of_progress_is_no_entry(make_log):
+    log = make_log()
+    first = log.append(user("hello"))
+    assert log.append({"type": "progress", "data": {"percent": 10}}) == first
+    log.append_durable(assistant("done"))
+    assert [each.get("parentUuid", "none") for each in records(log.path)[1:]] == [None, "none", first]
+    assert sent(log.path) == ["hello", "done"]
+
+
 def test_of_a_list_what_is_written_already_is_what_the_next_one_follows(make_log):
     log = make_log()
     old = [user("one", uuid="u-1"), user("two", uuid="u-2"), user("three", uuid="u-3")]

@@ -81,11 +81,12 @@ def fork(
 def _tip(session: Session, at: str | None) -> int:
     """The entry that a copy ends with."""
     if session.agent_id is not None:
-        raise SessionError(f"{session.path} is a subagent's log; take the session that it belongs to.")
+        why = "is a subagent's log; take the session that it belongs to"
+        raise SessionError(f"{session.path} {why}", path=session.path)
     if at is not None:
         return session.place_of(at)
     if session.leaf is None:
-        raise NotASession(f"{session.path} cannot be copied: nobody has said anything in it.", path=session.path)
+        raise NotASession(f"{session.path} cannot be copied: nobody has said anything in it", path=session.path)
     return _at(session, session.leaf)
 
 

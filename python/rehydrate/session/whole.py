@@ -21,6 +21,7 @@ from typing import BinaryIO
 from rehydrate import scan
 from rehydrate.private import make_folders, sync_folder
 
+from .damage import NO_RECORD, UNFINISHED, WRONG_CHECK
 from .errors import DamagedLine
 from .line import bare, check, sealed
 from .place import Place
@@ -106,16 +107,16 @@ def bare_lines(source: Iterable[bytes], target: BinaryIO) -> Lines:
 def damage_of(path: str, seen: Lines, *, named: str) -> Damage:
     """What is damaged in a file whose lines were seen.  `named`: where the file is, or will be, for people."""
     tree = scan.read_tree(path)
-    told = {offset: "is no record" for offset in tree.damaged_offsets}
+    told = dict.fromkeys(tree.damaged_offsets, NO_RECORD)
     count = tree.damaged
     for offset, length in seen.wrong:
         at = bisect_left(tree.entries, offset, key=lambda entry: entry.offset)
         if at < len(tree.entries) and tree.entries[at][3:] == (offset, length):
             count += 1
-            told[offset] = "is not what was written: its check is wrong"
+            told[offset] = WRONG_CHECK
     if seen.is_unfinished:
         count += 1
-        told[seen.starts[-1]] = "is unfinished"
+        told[seen.starts[-1]] = UNFINISHED
     first = []
     for offset in sorted(told)[:TOLD]:
         number = bisect_right(seen.starts, offset)

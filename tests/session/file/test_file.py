@@ -19,7 +19,7 @@ from .conftest import HEAD, ONE, THREE, TWO, another, append, read, tags, write
 # -- the file ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("umask", [0, 0o022])
+@pytest.mark.parametrize("umask", [0, 0o022, 0o077])
 def test_file_and_folders_are_for_their_owner_only_whatever_the_umask(log, umask):
     before = os.umask(umask)
     try:
