@@ -186,8 +186,15 @@ def test_a_name_of_nothing_is_an_error(sessions, begun, name):
 
 def test_a_path_that_no_session_has_is_an_error(sessions, tmp_path):
     (tmp_path / "x.txt").write_bytes(b"x")
-    with pytest.raises(NotASession, match=r"\.jsonl"):
+    with pytest.raises(NotASession, match=r"x\.txt"):
         sessions.find(str(tmp_path / "x.txt"))
+
+
+def test_a_session_is_found_by_its_title_where_another_file_has_that_name(sessions, begun, tmp_path, monkeypatch):
+    place = begun({"type": "custom-title", "customTitle": "notes"}, user("Go."))
+    (tmp_path / "notes").write_bytes(b"x")
+    monkeypatch.chdir(tmp_path)
+    assert sessions.find("notes") == place
 
 
 # -- going on -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ sent, what the host had set, whether the last turn was interrupted, and a log th
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -183,10 +184,8 @@ class Sessions:
         By its title none is found that another process has open.  Raises NotASession when there is none.
         """
         if written_ns(name) is not None:
-            try:
+            with suppress(ValueError):  # it is another file, which has the name of a session
                 return Place.of(name)
-            except ValueError as error:
-                raise NotASession(str(error), path=name) from None
         listed = self.all()
         found = next((place for place in listed if place.session_id == name), None)
         if found is None:
