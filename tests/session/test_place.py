@@ -22,7 +22,7 @@ def test_a_place_is_found_again_from_the_path_of_its_file(tmp_path):
     assert Place.of(place.path) == place
 
 
-@pytest.mark.parametrize("path", ["/root/key/id.json", "/root/key/.jsonl", "/id.jsonl"])
+@pytest.mark.parametrize("path", ["/root/key/id.json", "/root/key/.jsonl", "/id.jsonl", "/root/key/agent-1.jsonl"])
 def test_what_can_be_no_file_of_a_session_has_no_place(path):
     with pytest.raises(ValueError):
         Place.of(path)

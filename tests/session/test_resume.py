@@ -190,6 +190,18 @@ def test_a_path_that_no_session_has_is_an_error(sessions, tmp_path):
         sessions.find(str(tmp_path / "x.txt"))
 
 
+def test_the_log_of_a_subagent_is_no_session(sessions, begun, cwd):
+    place = begun(user("Go."), {**user("Look."), "agentId": "1"})
+    beside = os.path.join(os.path.dirname(place.path), "agent-1.jsonl")  # where older clients have it
+    os.link(place.agent_path("1"), beside)
+    assert sessions.all() == sessions.all(cwd=cwd) == [place] and sessions.latest(cwd) == place
+    for path in (beside, place.agent_path("1")):
+        with pytest.raises(NotASession):
+            sessions.find(path)
+        with pytest.raises(NotASession):
+            import_session(path, root=sessions.root)
+
+
 def test_a_session_is_found_by_its_title_where_another_file_has_that_name(sessions, begun, tmp_path, monkeypatch):
     place = begun({"type": "custom-title", "customTitle": "notes"}, user("Go."))
     (tmp_path / "notes").write_bytes(b"x")

@@ -25,7 +25,7 @@ from .errors import SessionError
 from .log import SessionLog, _Batch, _size
 from .messages import result, user
 from .meta import read_meta, write_meta
-from .place import Place
+from .place import AGENT, Place
 from .queue import Queue
 from .reading import Session
 from .stamp import Entry
@@ -37,7 +37,7 @@ FORK_RESULT = "[This agent was forked while the call ran. Its result goes to the
 REFERENCE = "fork-context-ref"
 """The type of the record that names what a fork shares."""
 
-_AGENT, _JSONL = "agent-", ".jsonl"
+_JSONL = ".jsonl"
 
 
 class AgentLog(SessionLog):
@@ -211,7 +211,7 @@ def agents_of(place: Place) -> dict[str, dict[str, object]]:
         names = sorted(os.listdir(folder))
     except FileNotFoundError:
         return {}
-    ids = [each[len(_AGENT) : -len(_JSONL)] for each in names if each.startswith(_AGENT) and each.endswith(_JSONL)]
+    ids = [each[len(AGENT) : -len(_JSONL)] for each in names if each.startswith(AGENT) and each.endswith(_JSONL)]
     begun = [each for each in ids if is_id(each) and _size(place.agent_path(each))]
     return {each: read_meta(place.agent_meta_path(each)) for each in begun}
 

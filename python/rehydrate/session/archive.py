@@ -30,7 +30,7 @@ from rehydrate.private import sync_folder
 
 from .errors import NotASession
 from .file import FORMAT, HEADER, check_format
-from .place import Place, key_of
+from .place import Place, is_session_id, key_of
 from .stamp import MESSAGES, Stamp
 from .whole import Damage, Staging, bare_lines, damage_of, finish, lines_of, seal_lines
 
@@ -118,7 +118,7 @@ class _Files:
         self.path = path
         self._folder = path.removesuffix(".jsonl")
         self.session_id = os.path.basename(self._folder)
-        if self._folder == path or not is_id(self.session_id) or not _is_text(self.session_id):
+        if self._folder == path or not is_session_id(self.session_id) or not _is_text(self.session_id):
             raise NotASession(f"{path} is no session: neither an archive nor a file <id>.jsonl", path=path)
         self.names: list[str] = []
         """Those that belong to it beside its own, by their names in its folder."""
@@ -214,7 +214,7 @@ class _Archive:
         if name:
             is_named = _is_member(name) and info.filename == f"{self.session_id}/{name}"
         else:
-            is_named = is_id(self.session_id) and info.filename == f"{self.session_id}.jsonl"
+            is_named = is_session_id(self.session_id) and info.filename == f"{self.session_id}.jsonl"
         mode = info.external_attr >> 16
         is_file = not mode or stat.S_ISREG(mode) or not stat.S_IFMT(mode)
         is_plain = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) and not info.flag_bits & 1

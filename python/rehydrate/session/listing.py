@@ -4,9 +4,7 @@ import os
 import stat
 from collections.abc import Iterable
 
-from rehydrate.paths import is_id
-
-from .place import Place, is_key
+from .place import Place, is_key, is_session_id
 
 
 def places(root: str, *, keys: Iterable[str] | None = None) -> list[Place]:
@@ -21,7 +19,7 @@ def places(root: str, *, keys: Iterable[str] | None = None) -> list[Place]:
             written = written_ns(os.path.join(folder, name)) if name.endswith(".jsonl") else None
             if written is not None:
                 found.append((-written, key, name.removesuffix(".jsonl")))
-    return [Place(root, key, name) for _, key, name in sorted(found) if is_key(key) and is_id(name)]
+    return [Place(root, key, name) for _, key, name in sorted(found) if is_key(key) and is_session_id(name)]
 
 
 def written_ns(path: str) -> int | None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from rehydrate.paths import encodable, is_id
 
+AGENT = "agent-"
+"""What the name of a subagent's log begins with, and no session's id."""
 KEY_CHARS = 200
 """A longer key is cut, and a digest of the whole told behind it."""
 _DIGEST_MOST = 55
@@ -37,7 +39,9 @@ class Place:
         object.__setattr__(self, "root", os.path.abspath(self.root))
         if not is_key(self.key):
             raise ValueError(f"the key {self.key!r:.80} cannot be the name of a folder")
-        _plain(self.session_id, "session id")
+        if not is_session_id(self.session_id):
+            why = f"has to be a plain name, and not to begin with {AGENT}"
+            raise ValueError(f"the session id {self.session_id!r:.80} {why}")
 
     @classmethod
     def of(cls, path: str) -> "Place":
@@ -65,7 +69,7 @@ class Place:
 
     def agent_path(self, agent_id: str) -> str:
         """A subagent's own log."""
-        return os.path.join(self.folder, "subagents", f"agent-{_plain(agent_id, 'agent id')}.jsonl")
+        return os.path.join(self.folder, "subagents", f"{AGENT}{_plain(agent_id, 'agent id')}.jsonl")
 
     def agent_meta_path(self, agent_id: str) -> str:
         """What is known of a subagent: its type, worktree and description."""
@@ -80,6 +84,11 @@ def is_key(name: str) -> bool:
     """Whether this can stand for a working directory: a plain name, which may have a digest behind KEY_CHARS."""
     rest = name[KEY_CHARS:]
     return is_id(name[:KEY_CHARS]) and len(rest) <= _DIGEST_MOST and (not rest or is_id(f"-{rest}"))
+
+
+def is_session_id(text: str) -> bool:
+    """Whether this can be a session's id: a plain name that is not that of a subagent's log."""
+    return is_id(text) and not text.startswith(AGENT)
 
 
 def key_of(cwd: str) -> str:

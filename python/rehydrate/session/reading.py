@@ -23,6 +23,7 @@ from rehydrate.scan._entries import Sign
 from .damage import NO_RECORD, CheckedLog, told, verify
 from .errors import DamagedLine, NotASession
 from .file import HEADER, check_format
+from .place import AGENT
 from .stamp import MESSAGES as WRITTEN
 from .views import ByUuid, Gap, Kind, Lazy, Record, View
 from .wire import wire
@@ -46,7 +47,7 @@ class Session:
         self.path = log.path
         """The file."""
         name = os.path.basename(log.path).removesuffix(".jsonl")
-        self.agent_id = name.removeprefix("agent-") if name.startswith("agent-") else None
+        self.agent_id = name.removeprefix(AGENT) if name.startswith(AGENT) else None
         """Of the subagent whose own file it is; None for a conversation."""
         self.scope = Scope(log, agent=self.agent_id is not None)
         """What the rules of `rehydrate.entries` are asked about, where an entry is its place in the file."""
