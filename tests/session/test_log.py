@@ -258,7 +258,9 @@ def test_replacements_are_metadata(make_log):
     assert records(log.path)[2]["replacements"] == [{"messageUuid": "u", "toolUseId": "t1", "replacement": "less"}]
 
 
-@pytest.mark.parametrize("entry", [{}, {"type": ""}, {"type": 3}, user("x", uuid=7), user(float("nan"))])
+@pytest.mark.parametrize(
+    "entry", [{}, {"type": ""}, {"type": 3}, user("x", uuid=7), user("x", parentUuid=7), user(float("nan"))]
+)
 def test_of_what_is_no_entry_nothing_is_appended(make_log, entry):
     log = make_log()
     first = log.append(user("hello"))

@@ -347,6 +347,9 @@ class _Batch:
         elif not is_aside and (uuid in self.uuids or log._is_known(uuid)):
             self.has_tip, self.tip = True, uuid
             return
+        named = entry.get("parentUuid")
+        if named is not None and not isinstance(named, str):
+            raise ValueError("the parentUuid of an entry is a text, or null")
         parent = self._aside if is_aside else self.tip if self.has_tip else log.tip
         self.bodies.append(log._stamp.message(entry, parent=parent, uuid=uuid))
         if is_aside:
