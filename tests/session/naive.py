@@ -57,6 +57,12 @@ class Naive:
         return [at for at in self.entries if not self.is_aside(at) and at not in self.retracted]
 
     def leaves(self):
+        """Those that nothing follows, and that no compaction came after that something follows."""
+        ends = self.childless()
+        done = {self.named(at, "logicalParentUuid") for at in self.boundaries if at not in ends}
+        return [at for at in ends if at not in done]
+
+    def childless(self):
         """Those that nothing follows."""
         followed = {self.parent(at) for at in self.live() if self.parent(at) != at}
         return [at for at in self.live() if at not in followed]
@@ -66,7 +72,7 @@ class Naive:
         ours = self.live()
         parents = {at: self.parent(at) for at in ours}
         best = None
-        for end in self.leaves():
+        for end in self.childless():
             at, seen = end, set()
             while at in parents and at not in seen and not self.is_spoken(at):
                 seen.add(at)

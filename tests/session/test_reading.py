@@ -9,7 +9,7 @@ import pytest
 
 from rehydrate.session.errors import NewerVersion, NotASession
 from rehydrate.session.reading import Session
-from tests.entries.making import assistant, boundary, chat, result, system, text, user
+from tests.entries.making import assistant, boundary, chat, result, summary, system, text, user
 from tests.helpers import DATA, dump, write_lines
 from tests.session.making import HEAD, sealed, uuids, write_session
 
@@ -41,6 +41,12 @@ def test_a_subagent_and_what_was_taken_back_are_no_leaves(session_of):
         {"type": "tombstone", "targetUuid": "x"},
     ]
     assert session_of(*rows).leaves == ("b",)
+
+
+def test_what_a_compaction_came_after_is_no_leaf_once_its_summary_is_there(session_of):
+    rows = [*chat("a", "b"), boundary("c", logical="b")]
+    assert "b" in session_of(*rows).leaves
+    assert session_of(*rows, summary("d", "c")).leaves == ("d",)
 
 
 def test_the_end_with_the_newest_time_can_be_asked_for(session_of):

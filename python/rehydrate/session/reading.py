@@ -17,7 +17,7 @@ from rehydrate.entries import messages, metadata
 from rehydrate.entries import view as rules
 from rehydrate.entries.ends import latest_leaf, leaf
 from rehydrate.entries.log import text_member
-from rehydrate.entries.scope import Scope
+from rehydrate.entries.scope import Scope, boundaries
 from rehydrate.scan._entries import Sign
 
 from .damage import NO_RECORD, CheckedLog, told, verify
@@ -127,8 +127,8 @@ class Session:
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The ends of all branches in file order, by uuid: the entries that none follows.  Subagents' are not among
-        them, nor what was taken back.
+        """The ends of all branches in file order, by uuid: the entries that neither another follows nor a
+        compaction.  Subagents' are not among them, nor what was taken back.
         """
         scope = self.scope
         ours = [index for index in range(scope.end) if self.log.is_entry(index) and not scope.is_aside(index)]
@@ -142,6 +142,10 @@ class Session:
                 parent = scope.parent(parent)
             if parent is not None and parent != index:
                 followed[parent] = 1
+        for index in boundaries(scope):
+            before = scope.at(self.log.record(index).get("logicalParentUuid"))
+            if before is not None and followed[index]:
+                followed[before] = 1
         return tuple(self._uuid(index) for index in live if not followed[index])
 
     @cached_property
