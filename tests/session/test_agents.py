@@ -339,6 +339,13 @@ def test_an_agent_works_in_its_worktree(log, place, tmp_path):
     assert records(place.agent_path("a1"))[-1]["cwd"] == str(tmp_path)
 
 
+def test_a_relative_worktree_is_the_one_of_now(log, place, tmp_path, monkeypatch):
+    log.append_durable(user("Ask."))
+    monkeypatch.chdir(tmp_path)
+    log.sidechain("one", type="helper", worktree="tree").append_durable(user("Look."))
+    assert agents_of(place)["one"]["worktreePath"] == str(tmp_path / "tree")
+
+
 def test_an_agent_whose_worktree_is_gone_works_in_the_folder_of_the_session_and_that_is_said(log, place):
     log.append(user("one"))
     log.sidechain("a1", type="Explore", worktree="/no/such/tree").append(user("look"))

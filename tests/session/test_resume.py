@@ -99,6 +99,16 @@ def test_the_latest_is_the_one_written_last_in_a_folder(sessions, begun, cwd, tm
     assert len(sessions.all()) == 3 and sessions.all(cwd=cwd)[0] == last
 
 
+def test_a_session_begun_in_a_relative_folder_is_the_latest_there_wherever_it_is_asked_for(
+    sessions, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with sessions.new("work") as log:
+        log.append_durable(user("hello"))
+    monkeypatch.chdir("/")
+    assert sessions.latest(str(tmp_path / "work")) == log.place
+
+
 def test_a_session_of_a_folder_with_the_same_key_is_not_the_latest(sessions, begun, tmp_path):
     one, two = tmp_path / "a-b", tmp_path / "a" / "b"
     for folder in (one, two):

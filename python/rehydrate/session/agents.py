@@ -92,6 +92,7 @@ def sidechain(
     nothing to go on from, and what `flush` raises.
     """
     path = log.place.agent_path(agent_id)
+    worktree = None if worktree is None else os.path.abspath(worktree)
     with log._lock:
         if _size(path) or agent_id in log._agents:  # an empty one is of a process that was killed as it began
             raise FileExistsError(errno.EEXIST, "there is such an agent already", path)

@@ -71,6 +71,7 @@ class SessionLog:
         written; 10 suits a remote mirror.  `tip`: uuid of the entry that the next one follows; None: where the
         conversation in the file ends.  `agent_id`: of the subagent whose log it is; None for the session's own.
         """
+        cwd = os.path.abspath(cwd)  # it is read from anywhere
         self.place = place
         self.session_id = place.session_id
         self.agent_id = agent_id
