@@ -275,7 +275,7 @@ class TestExportAndImport:
     def test_nothing_is_written_over(self, shell, talk):
         (shell.folder / "talk.zip").write_text("mine")
         done = shell.run("session", "export", talk, "-o", shell.folder / "talk.zip")
-        assert (done.status, done.err) == (1, "Error: ~/talk.zip: there is something already\n")
+        assert (done.status, done.err) == (1, "Error: ~/talk.zip: there is something already; name another file\n")
         assert (shell.folder / "talk.zip").read_text() == "mine"
 
     def test_a_session_that_is_there_already_is_left_alone(self, shell, talk):

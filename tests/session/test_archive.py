@@ -119,6 +119,32 @@ def test_an_export_that_fails_leaves_nothing(write, tmp_path):
     assert os.listdir(tmp_path) == ["theirs"]
 
 
+def test_where_no_archive_or_session_can_be_made_the_error_names_the_folder(ours, write, tmp_path):
+    with pytest.raises(FileNotFoundError) as lacking:
+        export(ours, str(tmp_path / "gone" / "a.zip"))
+    with pytest.raises(NotADirectoryError) as no_folder:
+        import_session(write(SAID), root=ours)
+    assert (lacking.value.filename, no_folder.value.filename) == (str(tmp_path / "gone"), ours)
+
+
+def test_the_log_of_a_subagent_is_no_session(write, tmp_path, root):
+    path = write(SAID, name="agent-7.jsonl")
+    with pytest.raises(NotASession, match="subagent"):
+        export(path, str(tmp_path / "a.zip"))
+    with pytest.raises(NotASession, match="subagent"):
+        import_session(path, root=root)
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.writestr("agent-7.jsonl", SAID)
+    with pytest.raises(NotASession):
+        import_session(str(tmp_path / "b.zip"), root=root)
+
+
+def test_records_taken_in_for_a_relative_folder_say_which_it_is(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    report = import_records([{"type": "user", "message": {"role": "user", "content": "hello"}}], root=root, cwd="work")
+    assert {json.loads(line).get("cwd") for line in lines_in(report.path)} == {str(tmp_path / "work")}
+
+
 def test_an_export_follows_no_link_and_says_what_it_leaves_out(ours, tmp_path):
     folder = Path(ours.removesuffix(".jsonl"), "subagents")
     (tmp_path / "secret").write_text("secret")

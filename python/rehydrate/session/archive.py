@@ -30,9 +30,9 @@ from rehydrate.private import sync_folder
 
 from .errors import NotASession
 from .file import FORMAT, HEADER, check_format
-from .place import Place, is_session_id, key_of
+from .place import AGENT, Place, is_session_id, key_of
 from .stamp import MESSAGES, Stamp
-from .whole import Damage, Staging, bare_lines, damage_of, finish, lines_of, seal_lines
+from .whole import Damage, Staging, bare_lines, damage_of, finish, lines_of, naming, seal_lines
 
 MEMBERS_MOST = 100_000
 BYTES_MOST = 16 << 30
@@ -77,10 +77,11 @@ def export(path: str, target: str) -> Report:
     OSError of the system; then there is no archive.
     """
     if os.path.lexists(target):
-        raise FileExistsError(errno.EEXIST, "there is something already", target)
+        raise FileExistsError(errno.EEXIST, "there is something already; name another file", target)
     files = _Files(path)
     target = os.path.abspath(target)
-    fd, temporary = tempfile.mkstemp(prefix=".exporting-", dir=os.path.dirname(target))
+    with naming(os.path.dirname(target)):
+        fd, temporary = tempfile.mkstemp(prefix=".exporting-", dir=os.path.dirname(target))
     try:
         with os.fdopen(fd, "w+b") as file:
             report = _packed(files, cast("BinaryIO", file))
@@ -118,6 +119,8 @@ class _Files:
         self.path = path
         self._folder = path.removesuffix(".jsonl")
         self.session_id = os.path.basename(self._folder)
+        if self.session_id.startswith(AGENT):
+            raise NotASession(f"{path} is a subagent's log; take the session that it belongs to", path=path)
         if self._folder == path or not is_session_id(self.session_id) or not _is_text(self.session_id):
             raise NotASession(f"{path} is no session: neither an archive nor a file <id>.jsonl", path=path)
         self.names: list[str] = []
@@ -195,6 +198,8 @@ class _Archive:
         """`bytes_most`: what all files in it have together."""
         self.path = path
         with self._sound("it"):
+            if not zipfile.is_zipfile(file):
+                raise self._wrong("it is neither a whole archive nor a transcript, <id>.jsonl")
             self._archive = zipfile.ZipFile(file)
         members = self._archive.infolist()
         if not 0 < len(members) <= MEMBERS_MOST:
@@ -289,7 +294,9 @@ def _cwd_of(path: str, *, named: str) -> str:
     for cwd, _, _ in scan.iter_records(path, ("cwd",)):
         if isinstance(cwd, str) and os.path.isabs(cwd):
             return cwd
-    raise NotASession(f"{named} names no working directory; say under which it is to be put", path=named)
+    raise NotASession(
+        f"{named} names no working directory; say with `cwd` (--cwd) under which it is to be put", path=named
+    )
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -306,6 +313,7 @@ def import_records(
     none, NotASession where nobody says anything, FileExistsError when there is such a session, and the OSError of the
     system; then nothing is made.
     """
+    cwd = os.path.abspath(cwd)
     place = Place(root, key_of(cwd), session_id or str(uuid4()))
     with Staging(root) as staging:
         with staging.create("") as target:

@@ -15,6 +15,7 @@ import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -130,7 +131,8 @@ class Staging:
     def __init__(self, root: str) -> None:
         """`root`: the folder of all sessions; made where it is not there."""
         make_folders(os.path.abspath(root))
-        self._folder = tempfile.mkdtemp(prefix=".making-", dir=root)
+        with naming(root):
+            self._folder = tempfile.mkdtemp(prefix=".making-", dir=root)
         self._made: set[str] = set()
 
     def __enter__(self) -> "Staging":
@@ -155,7 +157,9 @@ class Staging:
         """Move everything to its place.  FileExistsError when there is such a session."""
         for path in (place.path, place.folder):
             if os.path.lexists(path):
-                raise FileExistsError(errno.EEXIST, "there is such a session already", path)
+                raise FileExistsError(
+                    errno.EEXIST, "there is such a session already; resume that, or name another root", path
+                )
         for folder in self._made:
             sync_folder(folder)
         above = os.path.dirname(place.path)
@@ -165,6 +169,16 @@ class Staging:
             os.rename(own, place.folder)
         os.rename(self.path(""), place.path)
         sync_folder(above)
+
+
+@contextmanager
+def naming(folder: str) -> Iterator[None]:
+    """What the system refuses in a folder is said of the folder, and not of a name that we have made up."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = folder
+        raise
 
 
 def finish(file: BinaryIO) -> None:
