@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rehydrate.session import Place, Session, SessionLog, assistant, result, user
 from tests.cli.test_completion import offered, values
 from tests.entries.strategies import records as odd_records
+from tests.helpers import DATA
 
 ID = "5e551000-0000-4000-8000-000000000001"
 CALL = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"path": "."}}
@@ -193,6 +194,16 @@ class TestEveryCommand:
             done = shell.run("session", name, shell.folder / path, *root)
             assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
             assert "~/" in done.err and "should not happen" not in done.err
+
+    def test_of_what_is_to_be_taken_in_first_that_is_said(self, shell, name, talk):
+        if name == "import":
+            return
+        shell.run("session", "export", talk, "-o", shell.folder / "talk.zip")
+        done = shell.run("session", name, shell.folder / "talk.zip")
+        assert (done.status, done.err.count("\n")) == (1, 1)
+        assert "talk.zip is an archive: take it in first, with `rehydrate session import`" in done.err
+        found = next((DATA / "antigravity").glob("*/*/transcript_full.jsonl"))
+        assert "is a transcript of Antigravity: take it in first" in shell.run("session", name, found).err
 
     def test_a_newer_format_is_said(self, shell, name, talk):
         root = ("--root", shell.folder / "other") if name == "import" else ()

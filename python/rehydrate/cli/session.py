@@ -1,6 +1,9 @@
 """`rehydrate session`: a session of one's own agent looked at, checked, branched, packed and taken in."""
 
 import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +31,8 @@ _PATH = click.argument("path", type=click.Path())
 def session(ctx: click.Context) -> None:
     """Look at a session that `rehydrate.session` wrote, check it, branch it, pack it, or take one in.
 
-    PATH is a session's file; that of a subagent, and a transcript of Claude Code, are taken too.
+    PATH is a session's file, <root>/<key>/<id>.jsonl; `show` and `verify` take that of a subagent, too, and all take
+    transcripts of Claude Code.
 
     \b
     Examples:
@@ -62,7 +66,7 @@ def show(path: str, kind: Any, at: str | None, as_json: bool) -> None:
       rehydrate session show 7d9f0c1e.jsonl --view wire --json
       rehydrate session show 7d9f0c1e.jsonl --at msg_0184587723
     """
-    with progress("reading the session"), library.Session.open(os.path.abspath(path)) as opened:
+    with progress("reading the session"), _taken_for_one(path), library.Session.open(os.path.abspath(path)) as opened:
         view = _view(opened, kind, at).load()
         state = State.of(opened)
     if as_json:
@@ -88,7 +92,7 @@ def verify(path: str, as_json: bool) -> int:
     """
     wrong: list[DamagedLine] = []
     records = 0
-    with progress("checking every line"):
+    with progress("checking every line"), _taken_for_one(path):
         files = [os.path.abspath(path), *_agents_of(path)]
         for file in files:
             with library.Session.open(file) as opened:
@@ -113,7 +117,14 @@ def verify(path: str, as_json: bool) -> int:
 
 @session.command(short_help="Pack a session into one archive.")
 @_PATH
-@click.option("-o", "--output", "target", metavar="FILE", type=click.Path(), help="Without it <id>.zip here.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    type=click.Path(),
+    help="The archive to make; without it: <id>.zip here.",
+)
 @options.as_json
 @options.debug
 def export(path: str, target: str | None, as_json: bool) -> None:
@@ -125,7 +136,7 @@ def export(path: str, target: str | None, as_json: bool) -> None:
       rehydrate session export 7d9f0c1e.jsonl -o ~/talk.zip
     """
     name = os.path.basename(path).removesuffix(".jsonl")
-    with progress("packing the session"):
+    with progress("packing the session"), _taken_for_one(path):
         report = library.export(path, f"{name}.zip" if target is None else target)
     _tell(report, "packed into", as_json=as_json)
 
@@ -141,7 +152,8 @@ def export(path: str, target: str | None, as_json: bool) -> None:
 def take_in(file: str, root: str, cwd: str | None, as_json: bool) -> None:
     """Take in a session: an archive, or a transcript of ours, of Claude Code or of Antigravity.
 
-    It keeps its id; where there is one of that id already, nothing is done.
+    It keeps its id; where there is one of that id already, nothing is done.  A transcript of Antigravity is the file
+    transcript_full.jsonl where the client has it.
 
     \b
     Examples:
@@ -170,7 +182,7 @@ def branch(path: str, at: str | None, as_json: bool) -> None:
     Examples:
       rehydrate session branch 7d9f0c1e.jsonl --at 0b6dce0a-5d0f-4d3a-9a4e-2f6f2b1d7c11
     """
-    with progress("copying the session"), library.Session.open(path) as opened:
+    with progress("copying the session"), _taken_for_one(path), library.Session.open(path) as opened:
         place = library.branch(opened, at=at)
         source = opened.id
     if as_json:
@@ -178,6 +190,20 @@ def branch(path: str, at: str | None, as_json: bool) -> None:
         output.print_json({**told, "forked_from": {"session": source, "at": at}})
     else:
         click.echo(output.short(place.path, os.environ))
+
+
+@contextmanager
+def _taken_for_one(path: str) -> Iterator[None]:
+    """Says of what is no session, but can become one, how."""
+    try:
+        yield
+    except library.NotASession as error:
+        what = "an archive" if os.path.isfile(path) and zipfile.is_zipfile(path) else ""
+        what = what or ("a transcript of Antigravity" if _antigravity(path) is not None else "")
+        if not what:
+            raise
+        why = f"{path} is {what}: take it in first, with `rehydrate session import`"
+        raise library.NotASession(why, path=path) from error
 
 
 def _view(opened: "Session", kind: Any, at: str | None) -> "View":
