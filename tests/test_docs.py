@@ -1,6 +1,7 @@
 """The documentation says what is so: made pages are current, links lead somewhere, commands and examples hold."""
 
 import contextlib
+import os
 import re
 import shlex
 import shutil
@@ -112,6 +113,19 @@ def test_every_python_example_runs(path, tmp_path, monkeypatch, capsys):
         if language == "python":
             exec(compile(body, named(path), "exec"), {})
             assert capsys.readouterr().out
+
+
+def test_every_python_example_passes_a_strict_type_check(tmp_path):
+    files = []
+    for path in PAGES:
+        for language, body in FENCED.findall(path.read_text("utf-8")):
+            if language == "python":
+                files.append(tmp_path / f"example_{len(files)}.py")
+                files[-1].write_text(f"# {named(path)}\n{body}", "utf-8")
+    environ = {**os.environ, "MYPYPATH": str(ROOT / "python")}
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", *files]
+    done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    assert files and done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", ["commands.md", "scan.md", "session-reference.md"])

@@ -83,14 +83,7 @@ def sidechain(
     worktree: str | None = None,
     inherits: bool = False,
 ) -> SessionLog:
-    """The log of a new subagent of a session, or of a subagent; it is closed with that.  Its file, and what it is,
-    appear with its first message.
-
-    `worktree`: the folder that it works in; None: that of the session.  `inherits`: it is a fork: it goes on from what
-    was said so far, and what it is asked is to be appended as the next entry of the user.  Raises ValueError for an id
-    that is no plain name, FileExistsError when there is such an agent, SessionError when a fork would fork or there is
-    nothing to go on from, and what `flush` raises.
-    """
+    """What `SessionLog.sidechain` does."""
     path = log.place.agent_path(agent_id)
     worktree = None if worktree is None else os.path.abspath(worktree)
     with log._lock:

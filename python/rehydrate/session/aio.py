@@ -17,17 +17,22 @@ from .views import Kind, View
 class AsyncSessionLog:
     """A `SessionLog` for asyncio; `close` it, or use it as an asynchronous context manager.
 
-        async with AsyncSessionLog(SessionLog(place, cwd=cwd)) as log:
+        async with AsyncSessionLog(sessions.new(cwd)) as log:
             await log.append_durable(user("hello"))
 
-    Each method does what that of `SessionLog` does, and raises the same.
+    Each method does what that of `SessionLog` does, and raises the same.  What gives a log otherwise is called in a
+    thread: `AsyncSessionLog(await asyncio.to_thread(fork, session))`.
     """
 
     def __init__(self, log: SessionLog) -> None:
         self.log = log
+        """The log that it is made of, for what is not here."""
         self.path = log.path
+        """The file, which need not be there yet."""
         self.session_id = log.session_id
+        """Its id."""
         self.agent_id = log.agent_id
+        """Of the subagent whose log it is; None for the session's own."""
 
     async def __aenter__(self) -> "AsyncSessionLog":
         return self
@@ -117,6 +122,7 @@ class AsyncSession:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        """The session that it is made of."""
 
     @classmethod
     async def open(cls, path: str | os.PathLike[str]) -> "AsyncSession":

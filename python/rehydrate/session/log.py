@@ -66,16 +66,20 @@ class SessionLog:
         tip: str | None = None,
         agent_id: str | None = None,
     ) -> None:
-        """`cwd`, `version` (of the program that writes) and `git_branch` become members of the entries; None leaves it
-        out.  `kind`: what others are told that has the session open.  `flush_ms`: how long an entry may wait to be
-        written; 10 suits a remote mirror.  `tip`: uuid of the entry that the next one follows; None: where the
-        conversation in the file ends.  `agent_id`: of the subagent whose log it is; None for the session's own.
+        """`cwd` (made absolute), `version` (of the program that writes) and `git_branch` become members of the entries;
+        None leaves it out.  `kind`: what others are told that has the session open.  `flush_ms`: how long an entry may
+        wait to be written; 10 suits a remote mirror.  `tip`: uuid of the entry that the next one follows; None: where
+        the conversation in the file ends.  `agent_id`: of the subagent whose log it is; None for the session's own.
         """
         cwd = os.path.abspath(cwd)  # it is read from anywhere
         self.place = place
+        """Where the session is."""
         self.session_id = place.session_id
+        """Its id."""
         self.agent_id = agent_id
+        """Of the subagent whose log it is; None for the session's own."""
         self.path = place.path if agent_id is None else place.agent_path(agent_id)
+        """The file, which need not be there yet."""
         self._stamp = Stamp(
             session_id=self.session_id, agent_id=agent_id, cwd=cwd, version=version, git_branch=git_branch
         )
@@ -227,7 +231,8 @@ class SessionLog:
 
     def abort(self, reason: str, *, request: Entry | None = None) -> str:
         """End a turn that was interrupted: calls without a result get one that says so, and behind them stands a mark
-        of the interruption, or the `request` that was the interruption.  Durable; gives the tip behind it.
+        of the interruption, or the `request` that is to be answered instead, which may be written already.  Durable;
+        gives the tip behind it.
         """
         with self._lock:
             self._queue.flush()
@@ -278,7 +283,15 @@ class SessionLog:
     def sidechain(
         self, agent_id: str, *, type: str, description: str = "", worktree: str | None = None, inherits: bool = False
     ) -> "SessionLog":
-        """The log of a new subagent: see `rehydrate.session.agents.sidechain`."""
+        """The log of a new subagent of a session, or of a subagent; it is closed with that.  Its file, and what it is,
+        appear with its first message.
+
+        `type`, `description`: what it is, for whoever goes on with it.  `worktree`: the folder that it works in; None:
+        that of the session.  `inherits`: it is a fork: it goes on from what was said so far, and what it is asked is to
+        be appended as the next entry of the user.  Raises ValueError for an id that is no plain name, FileExistsError
+        when there is such an agent, SessionError when a fork would fork or there is nothing to go on from, and what
+        `flush` raises.
+        """
         from .agents import sidechain  # which needs this module
 
         return sidechain(self, agent_id, type=type, description=description, worktree=worktree, inherits=inherits)

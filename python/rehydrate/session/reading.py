@@ -185,7 +185,8 @@ class Session:
         `raw`: every record of the file.  `scrollback`: what a person has seen, past every compaction.  `active`: what
         the conversation goes on from, since the newest compaction: with what that kept, without what was taken out or
         back, with replacements in their place and without the payloads that hosts keep for themselves.  `wire`: the
-        active view as a provider takes it, see `rehydrate.session.wire`.
+        active view as messages of Anthropic's Messages API: users and assistants in turn, every call with its result
+        right behind it; what had to go for that is `left_out`.
 
         `at`: the uuid of an entry, or the message id of an answer: the view ends with that (of an answer with its last
         record, and without results of its calls).  Raises LookupError when there is none, ValueError for another kind.

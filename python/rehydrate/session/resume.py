@@ -44,9 +44,11 @@ class Interruption:
     prompt: Record
     """What the model is to answer: the user's request, or what says to go on."""
     is_written: bool
-    """Whether the prompt stands in the file; else it is to be appended before the model is asked."""
+    """Whether the prompt stands in the file; else it is to be appended before the model is asked, as
+    `abort(..., request=prompt)` does."""
     calls: tuple[Call, ...]
-    """Calls that no result has come for; a `wire` leaves them out.  Whether they took effect is not known."""
+    """Calls that no result has come for: `id`, `name` and `input` of each.  A `wire` leaves them out, and whether they
+    took effect is not known: after `SessionLog.abort` the model is told so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +105,16 @@ class Resumed:
     ) -> None:
         """Use `Sessions.resume`."""
         self.session = session
+        """The session as it was when it was opened."""
         self.log = log
         """Appends to the same file, behind what the view ends with."""
         self.restored = restored
+        """What the host had set."""
         self.others = others
         """Other processes that have the session open."""
         self._tip = None if at is None else session.place_of(at)
         self.view: View = session.view("active", at=at)
+        """What the conversation goes on from."""
 
     def __enter__(self) -> "Resumed":
         return self
