@@ -166,6 +166,26 @@ def test_a_pipe_is_refused_and_does_not_block(tmp_path):
         Session.open(tmp_path / "a.jsonl")
 
 
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="the system cannot be asked not to follow a link")
+def test_a_link_is_not_followed(tmp_path):
+    write_session(tmp_path / "a.jsonl", *chat("a", "b"))
+    (tmp_path / "b.jsonl").symlink_to("a.jsonl")
+    with pytest.raises(OSError, match=r"b\.jsonl"):
+        Session.open(tmp_path / "b.jsonl")
+
+
+def test_reading_writes_nothing(tmp_path):
+    path = tmp_path / "a.jsonl"
+    write_session(path, *chat("a", "b"))
+    path.write_bytes(path.read_bytes() + b'{"type":"user"')
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    with Session.open(path) as session:
+        for kind in ("raw", "scrollback", "active", "wire"):
+            session.view(kind).load()
+        list(session.verify())
+    assert ((path.read_bytes(), path.stat().st_mtime_ns), os.listdir(tmp_path)) == (before, ["a.jsonl"])
+
+
 @pytest.fixture
 def quick_switches():
     """Threads take turns as often as they can."""
