@@ -223,6 +223,14 @@ def test_a_compaction_is_a_boundary_and_its_summary_behind_it(make_log):
     assert log.tip == summary["uuid"]
 
 
+def test_a_compaction_that_is_to_keep_what_is_not_there_is_refused(make_log):
+    log = make_log()
+    log.append([user("one", uuid="u-1"), assistant("two")])
+    with pytest.raises(ValueError, match="u-9"):
+        log.compact("both counted", trigger="auto", preserve=["u-1", "u-9"])
+    assert said(log.path) == ["one", [{"type": "text", "text": "two"}]]
+
+
 def test_before_a_compaction_is_written_all_that_it_refers_to_is_on_disk(make_log, monkeypatch):
     log = make_log()
     appended = []

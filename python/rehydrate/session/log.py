@@ -256,7 +256,8 @@ class SessionLog:
         entries to `preserve` behind it, in that order.  Durable, and what came before is on disk first; gives the uuid
         of the boundary.
 
-        `trigger`: `manual`, `auto`, or what else led to it.  `checkpoint`: kept as it is.  None is left out.
+        `trigger`: `manual`, `auto`, or what else led to it.  `checkpoint`: kept as it is.  None is left out.  Raises
+        ValueError when there is no such entry to preserve; then nothing is marked.
         """
         said = {
             **{"trigger": trigger, "preTokens": pre_tokens, "postTokens": post_tokens},
@@ -265,6 +266,9 @@ class SessionLog:
         with self._lock:
             uuid, anchor = self._stamp.new_uuid(), self._stamp.new_uuid()
             self._append((), Queue.put_durable)
+            lacking = set(preserve) - lookup.uuids(self.path) if preserve else set()
+            if lacking:  # a reader would keep none of them
+                raise ValueError(f"there is no entry {min(lacking)} in {self.path}")
             mark = marks.boundary(
                 uuid, after=self.tip, said=said, preserve=preserve, anchor=anchor, checkpoint=checkpoint
             )
@@ -339,10 +343,12 @@ class _Batch:
         """Raises ValueError or TypeError for what is no entry."""
         log = self._log
         if type(entry) is not dict and not isinstance(entry, Mapping):
-            raise TypeError("an entry is a mapping")
+            raise TypeError(
+                f"an entry is a mapping, as user(...) and assistant(...) make it, and no {type(entry).__name__}"
+            )
         kind = entry.get("type")
         if not isinstance(kind, str) or not kind:
-            raise ValueError("an entry needs a type")
+            raise ValueError("an entry needs a `type`, as user(...) and assistant(...) give it")
         agent_id = entry.get("agentId")
         if agent_id is not None and agent_id != log.agent_id:
             if not isinstance(agent_id, str):
