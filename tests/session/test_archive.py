@@ -511,6 +511,13 @@ def test_records_become_a_session(root):
     assert (answered["parentUuid"], answered["isSidechain"], answered["cwd"]) == ("a", False, "/w")
 
 
+@pytest.mark.parametrize("record", [{"role": "user", "content": "hi"}, {"type": ""}, {"type": 3}])
+def test_a_record_without_a_type_is_none(root, record):
+    with pytest.raises(ValueError, match="type"):
+        import_records([user("hi"), record], root=root, cwd="/w")
+    assert os.listdir(root) == []
+
+
 def test_records_in_which_nobody_speaks_make_no_session(root):
     with pytest.raises(NotASession):
         import_records([{"type": "mode"}], root=root, cwd="/w")

@@ -331,6 +331,8 @@ def _filled(records: Iterable[Mapping[str, object]], session_id: str, cwd: str) 
     parent: str | None = None
     time: object = stamp.now()
     for record in records:
+        if not isinstance(record.get("type"), str) or not record["type"]:
+            raise ValueError("a record needs a `type`, as user(...) and assistant(...) give it")
         time = record.get("timestamp") or time
         given = {"timestamp": time, **record, "sessionId": session_id}
         if record.get("type") in MESSAGES:
