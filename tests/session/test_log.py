@@ -45,6 +45,40 @@ def test_a_message_gets_who_when_where_and_what_it_follows(make_log):
     }
 
 
+@pytest.mark.parametrize("put", ["append", "append_durable"])
+def test_an_entry_appended_alone_is_written_as_one_of_several(make_log, put):
+    given = [
+        user("asked"),
+        assistant("answered"),
+        {"type": "attachment", "attachment": {"type": "date"}},
+        {"type": "system", "subtype": "note", "content": "noted"},
+        {"type": "custom-title", "customTitle": "a title"},
+        user("given back", uuid="u-1"),
+        user("given twice", uuid="u-1"),
+        user("aside", isSidechain=True),
+        user("behind it"),
+    ]
+    log = make_log()
+    log.append(user("begun"))
+    for each in (given[:1], *given[1:]):
+        getattr(log, put)(each)
+    log.append(assistant("between"))
+    getattr(log, put)([{**each, "uuid": f"{each['uuid']}-2"} if "uuid" in each else each for each in given])
+    log.flush()
+    rows = records(log.path)[2:]
+    name_of = {each["uuid"]: at for at, each in enumerate(rows) if "uuid" in each}
+    kept = [{**each, "parentUuid": name_of.get(each.get("parentUuid"), -1)} for each in rows]
+    for each in kept:
+        for own in ("uuid", "timestamp", "seq", "crc"):
+            each.pop(own, None)
+    half = len(kept) // 2
+    alone, between, several = kept[:half], kept[half], kept[half + 1 :]
+    assert between["parentUuid"] == half - 1
+    for each in several:
+        each["parentUuid"] -= half + 1 if each["parentUuid"] >= 0 else 0
+    assert several == alone
+
+
 def test_what_the_caller_gave_is_kept_and_never_replaced(make_log):
     log = make_log()
     given = {"uuid": "u-1", "cwd": "/elsewhere", "timestamp": "2020", "parentUuid": "gone", "odd": {"a": [None]}}

@@ -18,7 +18,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 def test_the_short_way_gives_the_bytes_of_the_long_one(entry, parent, uuid, cwd, branch, agent_id):
     stamp = Stamp(session_id="s", agent_id=agent_id, cwd=cwd, version="1", git_branch=branch)
     stamp.now = lambda: "2026-01-01T00:00:00.000Z"
-    short = {"type": "user", **{name: each for name, each in entry.items() if name not in stamps._FILLED}}
+    short = {"type": "user", **{name: each for name, each in entry.items() if name not in stamps.FILLED}}
     given = stamp.message(short, parent=parent, uuid=uuid)
     assert given == stamp.message({**short, "seq": 3, "crc": "x"}, parent=parent, uuid=uuid)
     record = json.loads(given)

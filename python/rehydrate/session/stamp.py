@@ -4,6 +4,7 @@ A member that the caller gave is never replaced, and one that is not known is ke
 """
 
 import os
+import struct
 import time
 from collections.abc import Mapping
 from json.encoder import encode_basestring as quoted
@@ -14,14 +15,17 @@ Entry = Mapping[str, object]
 
 MESSAGES = frozenset({"user", "assistant", "attachment", "system"})
 """Types of entries in the chain; all others say something about the session."""
-_FILLED = frozenset(
+FILLED = frozenset(
     {
         *("parentUuid", "isSidechain", "uuid", "timestamp", "cwd", "sessionId", "version", "gitBranch", "agentId"),
         *("seq", "crc"),
     }
 )
+"""Members that an entry of the chain gets, or that are taken from it."""
 _POOL = 64
-_VARIANT = {digit: "89ab"[at & 3] for at, digit in enumerate("0123456789abcdef")}
+_UUID = struct.Struct("8s4s4s4s12s")
+_VERSION = bytes(byte & 0x0F | 0x40 for byte in range(256))
+_VARIANT = bytes(byte & 0x3F | 0x80 for byte in range(256))
 
 
 class Stamp:
@@ -39,6 +43,7 @@ class Stamp:
         self._same: dict[str, object] = {**about, **({} if git_branch is None else {"gitBranch": git_branch})}
         self._texts = to_text(self._chain)[1:-1], to_text(self._same)[1:-1]
         self._second = (-1, "")
+        self._ms, self._now = -1, ""
         self._uuids: list[str] = []
 
     def head(self, number: int) -> bytes:
@@ -47,10 +52,13 @@ class Stamp:
 
     def message(self, entry: Entry, *, parent: str | None, uuid: str) -> bytes:
         """An entry of the chain."""
-        if not _FILLED.isdisjoint(entry):
-            filled = {"uuid": uuid, "timestamp": self.now(), **self._same}
-            return encode(_filled({"parentUuid": parent, **self._chain, **entry}, filled))
-        # The same bytes, put together: it takes half the time.
+        if FILLED.isdisjoint(entry):
+            return self.plain(entry, parent=parent, uuid=uuid)
+        filled = {"uuid": uuid, "timestamp": self.now(), **self._same}
+        return encode(_filled({"parentUuid": parent, **self._chain, **entry}, filled))
+
+    def plain(self, entry: Entry, *, parent: str | None, uuid: str) -> bytes:
+        """As `message`, the same bytes, of an entry that has none of FILLED: put together, in half the time."""
         link = "null" if parent is None else quoted(parent)
         chain, same = self._texts
         return to_bytes(
@@ -64,25 +72,26 @@ class Stamp:
 
     def now(self) -> str:
         """The time, in UTC, to the millisecond."""
-        second, ms = divmod(time.time_ns() // 1_000_000, 1_000)
-        if self._second[0] != second:
-            self._second = second, time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
-        return f"{self._second[1]}{ms:03d}Z"
+        now = time.time_ns() // 1_000_000
+        if now != self._ms:  # many entries are of the same one
+            second = now // 1_000
+            if self._second[0] != second:
+                self._second = second, time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
+            self._ms, self._now = now, f"{self._second[1]}{str(now % 1_000 + 1_000)[1:]}Z"  # `:03d` takes longer
+        return self._now
 
     def new_uuid(self) -> str:
         """A random one (version 4)."""
         if not self._uuids:
-            digits = os.urandom(16 * _POOL).hex()  # one call of the system for many of them
-            self._uuids = [_as_uuid(digits[at : at + 32]) for at in range(0, 32 * _POOL, 32)]
+            drawn = bytearray(os.urandom(16 * _POOL))  # one call of the system for many of them
+            drawn[6::16] = drawn[6::16].translate(_VERSION)
+            drawn[8::16] = drawn[8::16].translate(_VARIANT)
+            self._uuids = [b"-".join(parts).decode() for parts in _UUID.iter_unpack(drawn.hex().encode())]
         return self._uuids.pop()
 
     def after_fork(self) -> None:
         """In the child: its uuids are others."""
         self._uuids.clear()
-
-
-def _as_uuid(digits: str) -> str:
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{_VARIANT[digits[16]]}{digits[17:20]}-{digits[20:]}"
 
 
 def _filled(record: dict[str, object], more: Mapping[str, object]) -> dict[str, object]:
