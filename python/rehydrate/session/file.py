@@ -123,10 +123,16 @@ class LogFile:
 
     def _take(self) -> tuple[int, int]:
         """The file, locked, and its size: the one of before wherever it was moved, but none that was removed."""
-        until = time.monotonic() + LOCK_WAIT_S
+        until: float | None = None
         while True:
             fd = self._open() if self._fd is None else self._fd
-            self._lock(fd, until)
+            try:
+                if fcntl:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                until = until or time.monotonic() + LOCK_WAIT_S
+                self._wait(until)
+                continue
             about = os.fstat(fd)
             if about.st_nlink:
                 return fd, about.st_size
@@ -140,17 +146,13 @@ class LogFile:
                 with contextlib.suppress(OSError):
                     self.close()
 
-    def _lock(self, fd: int, until: float) -> None:
-        while fcntl:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                now = time.monotonic()
-                if now >= until:
-                    message = f"other processes have kept {self.path} locked for {LOCK_WAIT_S:g} s; try again"
-                    raise Locked(message, path=self.path) from None
-                time.sleep(0.0002 + now % 0.0008)  # never in step with one that appends over and over
+    def _wait(self, until: float) -> None:
+        """For another process, which has the lock."""
+        now = time.monotonic()
+        if now >= until:
+            message = f"other processes have kept {self.path} locked for {LOCK_WAIT_S:g} s; try again"
+            raise Locked(message, path=self.path) from None
+        time.sleep(0.0002 + now % 0.0008)  # never in step with one that appends over and over
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_APPEND | _SAFE
@@ -291,7 +293,9 @@ def check_format(path: str, written: object, *, offset: int = 0) -> None:
 
 
 def _write(fd: int, data: bytes) -> None:
-    done = os.write(fd, data) if len(data) <= WRITE_BYTES else 0  # nearly always all of it
+    done = os.write(fd, data) if len(data) <= WRITE_BYTES else 0
+    if done == len(data):  # as nearly always
+        return
     rest = memoryview(data)[done:]
     while rest:
         rest = rest[os.write(fd, rest[:WRITE_BYTES]) :]

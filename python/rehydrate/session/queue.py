@@ -86,7 +86,9 @@ class Queue:
                 waiting = self._bodies[:]
             if not (waiting or durable):
                 return
-            self._file.append([*waiting, *bodies], durable=durable)
+            self._file.append([*waiting, *bodies] if waiting else bodies, durable=durable)
+            if not waiting:
+                return
             with self._lock:
                 del self._bodies[: len(waiting)]
                 self._bytes -= sum(map(len, waiting))
