@@ -15,6 +15,8 @@ from zlib import crc32
 
 _SEAL = re.compile(rb'([,{])"seq":([0-9]{1,18}),"crc":"[0-9a-f]{8}"\}\Z')
 _CHECK = re.compile(rb',"crc":"[0-9a-f]{8}"\}\Z')
+_CHECK_BEGIN = b',"crc":"'
+_CHECK_BYTES = len(',"crc":"01234567"}')
 _CHANGED = re.compile(rb'[,{]"seq":[0-9]{1,18}.{18}\Z', re.S)
 """A line whose check is not even one any more."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -48,7 +50,7 @@ def to_bytes(text: str) -> bytes:
 
 def sealed(body: bytes, seq: int) -> bytes:
     """The line for what `encode` gave, its number and check and the line feed with it."""
-    head = body[:-1] + (b',"seq":%d' if len(body) > 2 else b'"seq":%d') % seq
+    head = b'%b,"seq":%d' % (body[:-1], seq) if len(body) > 2 else b'{"seq":%d' % seq
     return head + b',"crc":"%08x"}\n' % crc32(head)
 
 
@@ -60,10 +62,11 @@ def seal_all(bodies: Sequence[bytes], seq: int) -> bytes:
 def check(line: bytes) -> bool | None:
     """Whether a line is what was sealed; None when it was never sealed.  With or without its line feed."""
     line = line.removesuffix(b"\n")
-    found = _CHECK.search(line, max(0, len(line) - 64))
-    if found:
-        return line.endswith(b'"%08x"}' % crc32(memoryview(line)[: found.start()]))
-    return False if _CHANGED.search(line, max(0, len(line) - 64)) else None
+    tail = line[-_CHECK_BYTES:]
+    if tail.startswith(_CHECK_BEGIN) and tail == b'%b%08x"}' % (_CHECK_BEGIN, crc32(memoryview(line)[:-_CHECK_BYTES])):
+        return True
+    start = max(0, len(line) - 64)
+    return False if _CHECK.search(line, start) or _CHANGED.search(line, start) else None
 
 
 def bare(line: bytes) -> bytes:
