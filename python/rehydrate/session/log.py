@@ -233,13 +233,13 @@ class SessionLog:
     # -- about what was appended --------------------------------------------------------------------------------------
 
     def retract(self, uuid: str, *, reason: str = "") -> None:
-        """Give an entry up, as after a failed attempt: it stays in the file and leaves every view.  The next entry
-        follows what it followed.  Raises ValueError when there is no such entry, and for a compaction and its summary:
-        nothing else leads to what came before.
+        """Give an entry up, as after a failed attempt: it stays in the file and leaves every view; what follows it
+        stays.  When it is the tip, the next entry follows what it followed and was not given up.  Raises ValueError
+        when there is no such entry, and for a compaction and its summary: nothing else leads to what came before.
         """
         with self._lock:
             self._queue.flush()
-            found = lookup.above(self.path, uuid, tip=self.tip)
+            found = lookup.above(self.path, uuid)
             if found is None:
                 raise ValueError(f"there is no entry {uuid} in {self.path}")
             if found.is_compaction:
@@ -247,9 +247,9 @@ class SessionLog:
                     f"the entry {uuid} of {self.path} is a compaction, which cannot be taken back; to undo it, let the "
                     "next request follow what came before it (parentUuid)"
                 )
+            tip = found.parent if uuid == self.tip else self.tip
             self._append(marks.tombstone(uuid, reason), Queue.put)
-            if found.holds_tip:
-                self._tip = found.parent
+            self._tip = tip
 
     def abort(self, reason: str, *, request: Entry | None = None) -> str:
         """End a turn that was interrupted: calls without a result get one that says so, and behind them stands a mark

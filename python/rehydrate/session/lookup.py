@@ -17,12 +17,10 @@ from rehydrate.entries.view import full_view
 
 
 class Above(NamedTuple):
-    """How an entry stands in a conversation."""
+    """What an entry follows."""
 
     parent: str | None
-    """Uuid of the one that it follows."""
-    holds_tip: bool
-    """Whether the conversation's tip is this entry, or comes from it."""
+    """Uuid of the nearest one above it that was not given up; None where there is none."""
     is_compaction: bool
     """Whether it is the boundary of a compaction or its summary."""
 
@@ -45,15 +43,19 @@ def end(path: str, *, is_agents: bool) -> str | None:
         return None if at is None else log.entries[at].uuid
 
 
-def above(path: str, uuid: str, *, tip: str | None) -> Above | None:
-    """How the entry stands above the tip; None when it is not there."""
+def above(path: str, uuid: str) -> Above | None:
+    """What the entry follows; None when it is not there."""
     with _read(path) as log:
-        at = log.at(uuid) if log is not None else None
+        at = None if log is None else log.at(uuid)
         if log is None or at is None:
             return None
         record = log.record(at)
-        is_compaction = boundary_of(record) is not None or is_summary(record)
-        return Above(log.entries[at].parent, at in _upwards(log, log.at(tip)), is_compaction)
+        gone = Scope(log).retracted
+        named, seen = log.entries[at].parent, {at}
+        while (at := log.at(named)) in gone and at is not None and at not in seen:
+            seen.add(at)
+            named = log.entries[at].parent
+        return Above(named, boundary_of(record) is not None or is_summary(record))
 
 
 def open_calls(path: str, *, tip: str | None, is_agents: bool) -> list[Call]:
@@ -74,12 +76,3 @@ def _read(path: str) -> Iterator[Log | None]:
         return
     with log:
         yield log
-
-
-def _upwards(log: Log, at: int | None) -> Iterator[int]:
-    """An entry and those that it comes from, itself first."""
-    seen: set[int] = set()
-    while at is not None and at not in seen:
-        seen.add(at)
-        yield at
-        at = log.parent(at)
