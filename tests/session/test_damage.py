@@ -6,7 +6,7 @@ import pytest
 
 from rehydrate.session.errors import DamagedLine
 from rehydrate.session.reading import Session
-from tests.entries.making import chat, user
+from tests.entries.making import boundary, chat, summary, user
 from tests.session.making import HEAD, sealed, uuids, write_session
 
 
@@ -109,7 +109,32 @@ def test_missing_lines_are_found(tmp_path):
     lines = (tmp_path / "a.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "a.jsonl").write_bytes(b"".join(lines[:2] + lines[4:]))
     with Session.open(path) as session:
-        assert [(each.line, "missing" in str(each)) for each in session.verify()] == [(3, True)]
+        found = [(each.line, str(each).partition(".jsonl ")[2]) for each in session.verify()]
+        assert found == [
+            (3, "has the number 5, and the one before it 2: lines are missing or written twice"),
+            (3, "follows c, which is not in the file"),
+        ]
+
+
+def test_entries_that_follow_one_that_is_not_there_are_found_in_file_order(tmp_path):
+    rows = [user("a", "lost"), b"{torn", *chat("b", "c", parent="a"), user("d", "gone")]
+    with Session.open(write_session(tmp_path / "a.jsonl", *rows)) as session:
+        found = list(session.verify())
+        assert [(each.line, "follows" in str(each)) for each in found] == [(2, True), (3, False), (6, True)]
+        assert [each.offset for each in found] == sorted(each.offset for each in found)
+        assert session.log.entries[session.log.at("d")].offset == found[-1].offset
+
+
+def test_a_compaction_may_follow_what_was_never_written(tmp_path):
+    mark = boundary("B", parent="lost", logical="lost")
+    with Session.open(write_session(tmp_path / "a.jsonl", *chat("a"), mark, summary("s", "B"))) as session:
+        assert list(session.verify()) == []
+
+
+def test_the_log_of_a_subagent_may_begin_with_what_follows_its_conversation(tmp_path):
+    rows = [{"type": "fork-context-ref", "agentId": "x", "parentLastUuid": "p"}, user("a", "p", isSidechain=True)]
+    with Session.open(write_session(tmp_path / "agent-x.jsonl", *rows, user("b", "q"))) as session:
+        assert [str(each).partition("follows ")[2] for each in session.verify()] == ["q, which is not in the file"]
 
 
 def test_an_unfinished_last_line_is_found_when_a_file_is_verified(tmp_path):

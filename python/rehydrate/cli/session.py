@@ -14,8 +14,6 @@ from rehydrate.cli import options, output
 from rehydrate.cli.choose import WorkedIn
 from rehydrate.cli.progress import progress
 from rehydrate.cli.session_text import State, as_document, damage_as_rows, damage_in_words, for_people, place_of
-from rehydrate.entries.scope import boundaries
-from rehydrate.session.damage import told
 
 if TYPE_CHECKING:
     from rehydrate.session import DamagedLine, Report, Session, View
@@ -96,7 +94,7 @@ def verify(path: str, as_json: bool) -> int:
         files = [os.path.abspath(path), *_agents_of(path)]
         for file in files:
             with library.Session.open(file) as opened:
-                wrong += sorted([*opened.verify(), *_without_parent(opened)], key=lambda each: each.offset or 0)
+                wrong += opened.verify()
                 records += len(opened.log)
     if as_json:
         output.print_json(
@@ -219,20 +217,6 @@ def _agents_of(path: str) -> list[str]:
     """The logs of a session's subagents; none of a subagent's, or of a file that is no session's."""
     place = place_of(path)
     return [] if place is None else [place.agent_path(each) for each in library.agents_of(place)]
-
-
-def _without_parent(opened: "Session") -> "list[DamagedLine]":
-    """The entries that follow one that is not in the file; but not where a fork's log begins, and no compactions."""
-    log = opened.log
-    shared = opened.metadata.get("fork-context-ref", {}).get("parentLastUuid")
-    marks = frozenset(boundaries(opened.scope))
-    lost = []
-    for index, parent in enumerate(log.parents):
-        if parent < 0 and log.is_entry(index) and index not in marks:
-            named = log.entries[index].parent
-            if named is not None and named != shared:
-                lost.append((log.entries[index].offset, f"follows {named}, which is not in the file"))
-    return told(log.path, lost)
 
 
 def _antigravity(file: str) -> Any:

@@ -1,7 +1,8 @@
 """What is wrong with the lines of a session's file.
 
 A line whose check is wrong is read as it stands, for the rest of it is most likely right; that is told, and so is what
-is no record at all.  Only lines that somebody asked for are checked, `verify` checks all of them.
+is no record at all.  Only lines that somebody asked for are checked, `verify` checks all of them, and whether what an
+entry follows is there.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from threading import RLock
 
 from rehydrate.entries.log import Log, Record
+from rehydrate.entries.metadata import last_of_each
+from rehydrate.entries.scope import Scope, boundaries
 from rehydrate.paths import open_file
 from rehydrate.scan import Entry
 
@@ -84,25 +87,45 @@ def told(path: str, wrong: Iterable[tuple[int, str]]) -> list[DamagedLine]:
     return found
 
 
-def verify(log: Log) -> Iterator[DamagedLine]:
-    """Every line that is no record, whose check is wrong, or behind which lines are missing, in file order."""
-    entries = iter(log.entries)
-    entry = next(entries, None)
+def verify(scope: Scope) -> Iterator[DamagedLine]:
+    """Every line that is no record, whose check is wrong, where lines are missing before it, or whose entry follows one
+    that is not in the file, in file order.
+    """
+    log = scope.log
+    lost = _without_parent(scope)
+    entries = enumerate(log.entries)
+    index, entry = next(entries, (0, None))
     offset, before = 0, None
     with open_file(log.path) as file:
         for number, line in enumerate(file, 1):
             if offset + len(line) > log.size:
                 break  # written since
             end = offset + len(line)
-            held = []
+            held, orphans = [], []
             while entry is not None and entry.offset < end:
                 held.append(entry)
-                entry = next(entries, None)
+                if index in lost:
+                    orphans.append(entry)
+                index, entry = next(entries, (0, None))
             seq = seq_of(line)
             what = _wrong(line, offset, held) or _out_of_order(before, seq)
             if what:
                 yield _damaged(log.path, number, offset, what)
+            for each in orphans:
+                yield _damaged(log.path, number, each.offset, f"follows {each.parent}, which is not in the file")
             offset, before = end, seq
+
+
+def _without_parent(scope: Scope) -> frozenset[int]:
+    """The entries that follow one that is not there; but not where the log of a subagent begins that shares what its
+    conversation has said, and no compactions.
+    """
+    log = scope.log
+    rows = last_of_each(scope)
+    reference = rows.get("fork-context-ref")
+    shared = None if reference is None else log.record(reference).get("parentLastUuid")
+    named = {index: log.entries[index].parent for index, at in enumerate(log.parents) if at < 0 and log.is_entry(index)}
+    return frozenset(i for i, uuid in named.items() if uuid not in (None, shared)).difference(boundaries(scope))
 
 
 def _wrong(line: bytes, offset: int, held: list[Entry]) -> str:

@@ -279,8 +279,10 @@ class Session:
         return self.log.damaged
 
     def verify(self) -> Iterator[DamagedLine]:
-        """Every damaged line of the file, in order: reads all of it.  Raises OSError."""
-        return verify(self.log)
+        """Every damaged line of the file, in order, those whose entry follows one that is not there among them: reads
+        all of it.  Raises OSError.
+        """
+        return verify(self.scope)
 
     # -- the rest -----------------------------------------------------------------------------------------------------
 
