@@ -79,6 +79,11 @@ def test_a_compaction_that_names_nothing_goes_on_from_where_the_conversation_end
     assert chain_of(scope) == (["a", "b", "r", "c", "d", "B", "s"], [])
 
 
+def test_a_compaction_that_says_that_nothing_came_before_is_the_beginning(scope_of):
+    rows = [*chat("a"), boundary("B", summary="In short."), *chat("b", "c", parent="B")]
+    assert chain_of(scope_of(*rows)) == (["B", "b", "c"], [])
+
+
 def test_the_parent_of_a_compaction_is_never_followed(scope_of):
     scope = scope_of(*chat("a", "b"), boundary("B", logical="b", parent="a"), summary("s", "B"))
     assert chain_of(scope)[0] == ["a", "b", "B", "s"]
@@ -130,7 +135,7 @@ def test_a_line_of_descent_that_is_asked_for_again_is_that_of_the_question(scope
     scope = scope_of(second, first, third, boundary("B", isSidechain=True), assistant("d", "c", text("Done.")))
     agent = Scope(scope.log, agent=True)
     for each, tip in [(scope, 4), (scope, 4), (agent, 4), (scope, 4), (scope, 0), (scope.before(1), 0), (scope, 0)]:
-        found = walk(each, tip, boundaries=boundaries(each), parents={}, past=lambda _: True)
+        found = walk(each, tip, boundaries=boundaries(each), past=lambda _: True)
         assert descent(each, tip) == found
 
 

@@ -21,6 +21,7 @@ class Naive:
             if record["type"] == "tombstone" and record["targetUuid"] in self.first
         } - {at for at in self.entries if self.is_boundary(at)}
         self.boundaries = [at for at in self.entries if self.is_boundary(at) and not self.is_aside(at)]
+        self.telling = {at for at in self.boundaries if self._tells(at)}
 
     # -- one record ---------------------------------------------------------------------------------------------------
 
@@ -30,9 +31,15 @@ class Naive:
     def is_aside(self, at):
         return self.records[at].get("isSidechain") is True
 
+    def _tells(self, boundary):
+        """Whether the summary is in the boundary and nowhere behind it."""
+        behind = (at for at in self.entries if self.named(at, "parentUuid") == boundary)
+        said = [self.records[at] for at in behind if self.records[at]["type"] == "user"]
+        return bool(self.records[boundary].get("summary")) and not any(each.get("isCompactSummary") for each in said)
+
     def is_spoken(self, at):
         record = self.records[at]
-        return record["type"] in ("user", "assistant") and not record.get("isMeta")
+        return at in self.telling or (record["type"] in ("user", "assistant") and not record.get("isMeta"))
 
     def is_word_of_the_user(self, at):
         record = self.records[at]
@@ -87,90 +94,91 @@ class Naive:
     # -- what a compaction kept ---------------------------------------------------------------------------------------
 
     def preserved(self, boundary):
-        """(anchor, entries, what is followed by each that is moved)."""
+        """(anchor, entries)."""
         said = self.records[boundary].get("compactMetadata", {})
         listed = said.get("preservedMessages", {})
         uuids = listed.get("uuids", [])
         if uuids and all(uuid in self.first for uuid in uuids):
-            found = self._placed(boundary, listed, [self.first[uuid] for uuid in uuids])
-            if found:
-                return found
+            kept = [self.first[uuid] for uuid in uuids]
+            anchor = self._anchor(boundary, listed, kept)
+            if anchor is not None:
+                return anchor, kept
         segment = said.get("preservedSegment", {})
         head, at = self.first.get(segment.get("headUuid")), self.first.get(segment.get("tailUuid"))
         way = []
         while at is not None and at not in way and at != boundary:
             way.append(at)
             if at == head:
-                return self._placed(boundary, segment, way[::-1]) or (None, [], {})
+                anchor = self._anchor(boundary, segment, way)
+                return (None, []) if anchor is None else (anchor, way[::-1])
             at = self.named(at, "parentUuid")
-        return None, [], {}
+        return None, []
 
-    def _placed(self, boundary, said, kept):
-        anchor = self.first.get(said.get("anchorUuid"))
+    def _anchor(self, boundary, said, kept):
+        """The entry behind which they stand; None where what is said does not hold."""
+        anchor = self.first.get(said.get("anchorUuid"), boundary if boundary in self.telling else None)
         if anchor is None or boundary in kept or len(set(kept)) < len(kept):
             return None
-        at, seen = anchor, set()
-        while at != boundary:
-            if at is None or at in seen or at in kept:
-                return None
-            seen.add(at)
-            at = self.named(at, "parentUuid")
-        follows = {at: before for at, before in zip(kept, [anchor, *kept], strict=False)}
-        for at in self.entries:
-            moves = at not in kept and not self.is_aside(at) and at not in self.retracted and at != anchor
-            if moves and self._comes_from(at, anchor):
-                follows[at] = kept[-1]
-        return anchor, kept, follows
+        way = self._up(anchor, boundary)
+        return anchor if way and not set(way) & set(kept) else None
 
-    def _comes_from(self, at, above):
-        """Whether nothing but what was taken back, and is not a subagent's, stands between the two."""
-        seen = {at}
-        at = self.named(at, "parentUuid")
-        while at in self.retracted and at not in seen and at != above and not self.is_aside(at):
-            seen.add(at)
-            at = self.named(at, "parentUuid")
-        return at == above
+    def _up(self, at, boundary):
+        """From an entry to the boundary that it comes from; empty when it comes from elsewhere."""
+        way = [at]
+        while way[-1] != boundary:
+            parent = self.named(way[-1], "parentUuid")
+            if parent is None or parent in way:
+                return []
+            way.append(parent)
+        return way
 
     # -- the line of descent ------------------------------------------------------------------------------------------
 
-    def walk(self, tip, *, follows=None, stop=False):
-        """(entries oldest first, gaps newest first)."""
-        follows = follows or {}
+    def walk(self, tip, *, stop=False):
+        """(entries oldest first, gaps newest first, boundary -> what it kept that the conversation went on from)."""
         taken, gaps, resumed = [], [], {}
         at = tip
         while at is not None:
             taken.append(at)
             if stop and at in self.boundaries:
                 break
-            at = self._before(at, taken, gaps, resumed, follows)
-        return taken[::-1], gaps
+            at = self._before(at, taken, gaps, resumed)
+        return taken[::-1], gaps, resumed
 
-    def _before(self, at, taken, gaps, resumed, follows):
+    def _before(self, at, taken, gaps, resumed):
         def stitched(why):
             gaps.append((at, why))
             return self._previous(at, taken)
 
-        def unseen(parent):
-            return stitched("circle") if parent in taken else parent
-
-        if at in follows:
-            return unseen(follows[at])
         if at in self.boundaries:
             return self._before_boundary(at, taken, resumed)
         parent = self.named(at, "parentUuid")
+        above = -1 if parent is None else parent
+        crossed = [mark for mark in self.boundaries if above < mark < at and mark not in taken][::-1]
+        if not (parent is not None and self.is_word_of_the_user(at)):
+            crossed = crossed[:1]
+        for number, mark in enumerate(crossed):
+            anchor, kept = self.preserved(mark)
+            if anchor is None or anchor in taken:
+                continue
+            if at in kept and (number == 0 or parent in kept):
+                before = kept[kept.index(at) - 1] if kept[0] != at else anchor
+                return before if before > mark and before not in taken else anchor
+            if parent in kept:
+                resumed[mark] = parent
+                return anchor
         if parent is None:
             return None if self.records[at].get("parentUuid") is None else stitched("missing")
-        crossed = [mark for mark in self.boundaries if parent < mark < at and mark not in taken]
-        if not crossed or parent in follows:
-            return unseen(parent)
-        anchor, kept, _ = self.preserved(crossed[-1])
-        if parent in kept and anchor not in taken:
-            resumed[crossed[-1]] = parent
-            return anchor
-        return unseen(parent) if self.is_word_of_the_user(at) else stitched("bypass")
+        if crossed and not self.is_word_of_the_user(at):
+            return stitched("bypass")
+        return stitched("circle") if parent in taken else parent
 
     def _before_boundary(self, at, taken, resumed):
         named = resumed.get(at, self.named(at, "logicalParentUuid"))
+        record = self.records[at]
+        is_first = "summary" in record and "logicalParentUuid" in record and record["logicalParentUuid"] is None
+        if named is None and is_first:
+            return None
         if named is not None and named not in taken and not self.is_aside(named):
             return named
         end = Naive(self.records[:at]).leaf()
@@ -199,11 +207,17 @@ class Naive:
         """(entries, the boundary that they begin with)."""
         if tip is None:
             return [], None
-        for boundary in reversed(self.boundaries):
-            anchor, kept, follows = self.preserved(boundary)
-            chain, _ = self.walk(kept[-1] if tip == anchor else tip, follows=follows, stop=True)
-            if chain[0] == boundary:
-                return self._without(chain, snipped=True), boundary
-            if chain[0] not in self.boundaries:
-                break
-        return self._without(self.walk(tip)[0], snipped=True), None
+        chain, _, resumed = self.walk(tip, stop=True)
+        boundary = chain[0]
+        if boundary not in self.boundaries:
+            return self._without(chain, snipped=True), None
+        anchor, kept = self.preserved(boundary)
+        if set(chain) & set(kept):  # they were copied behind the summary
+            last = [at for at in chain if at in kept][-1]
+            before = [*self._up(anchor, boundary)[::-1], *kept[: kept.index(last) + 1]]
+            chain = before + chain[chain.index(last) + 1 :]
+        elif anchor in chain:
+            place = chain.index(anchor) + 1
+            end = kept.index(resumed[boundary]) + 1 if boundary in resumed else len(kept)
+            chain = chain[:place] + kept[:end] + chain[place:]
+        return self._without(chain, snipped=True), boundary

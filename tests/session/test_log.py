@@ -234,6 +234,22 @@ def test_entries_may_be_retracted_one_after_another_in_any_order(make_log, order
         assert session.view("active").uuids == session.view("scrollback").uuids == (uuids[0], last)
 
 
+def test_a_compaction_whose_summary_was_cut_off_by_a_crash_is_gone_on_with(make_log):
+    with make_log() as log:
+        log.append([user("one"), assistant("two")])
+        kept = log.append(user("three"))
+        mark = log.compact("in short", trigger="auto", preserve=[kept])
+    with open(log.path, "rb+") as file:
+        file.truncate(file.read().index(b'"isCompactSummary"'))
+    log = make_log()
+    assert log.tip == mark
+    last = log.append_durable(user("four"))
+    with Session.open(log.path) as session:
+        assert session.view("active").uuids == (mark, kept, last)
+        (message,) = session.view("wire")
+        assert [block["text"] for block in message["content"]] == ["in short", "three", "four"]
+
+
 def test_a_retraction_that_cannot_be_written_leaves_the_tip(make_log, monkeypatch):
     log = make_log()
     tip = log.append_durable(user("one"))

@@ -138,6 +138,75 @@ def test_an_answer_is_found_whatever_its_id_is_made_of(session_of):
     assert shown(session, "active", at='é"\n') == ["a", "b"]
 
 
+# -- compactions, and what they kept --------------------------------------------------------------------------------
+
+TORN = [boundary("B", logical="d", preserved=("s", ["c", "d"]), summary="In short.")]
+"""The summary behind it was lost."""
+
+
+def test_a_compaction_holds_without_the_summary_behind_it(session_of):
+    session = session_of(*chat("a", "b", "c", "d"), *TORN)
+    view = session.view("active")
+    assert (session.leaf, uuids(view), view.boundary, view.preserved) == ("B", ["B", "c", "d"], "B", ("c", "d"))
+    assert session.view("wire")[0]["content"][0] == text("In short.")
+    assert shown(session, "scrollback") == ["a", "b", "c", "d", "B"]
+
+
+def test_what_follows_a_compaction_without_a_summary_stands_behind_what_it_kept(session_of):
+    session = session_of(*chat("a", "b", "c", "d"), *TORN, *chat("e", "f", parent="B"))
+    assert shown(session, "active") == ["B", "c", "d", "e", "f"]
+    assert shown(session, "scrollback") == ["a", "b", "c", "d", "B", "e", "f"]
+
+
+def test_a_summary_that_is_there_is_told_once(session_of):
+    session = session_of(*chat("a", "b"), boundary("B", logical="b", summary="In short."), summary("s", "B"))
+    assert list(session.view("wire")) == [{"role": "user", "content": "What came before, in short."}]
+
+
+def test_a_summary_that_was_taken_back_is_not_told_by_the_compaction(session_of):
+    rows = [*chat("a", "b"), boundary("B", logical="b", summary="In short."), summary("s", "B")]
+    session = session_of(*rows, {"type": "tombstone", "targetUuid": "s"}, user("c", "B"))
+    assert list(session.view("wire")) == [{"role": "user", "content": "Do it."}]
+
+
+def test_a_compaction_of_other_writers_without_a_summary_is_none_yet(session_of):
+    session = session_of(*chat("a", "b"), boundary("B", logical="b", preserved=("s", ["b"])))
+    assert (session.leaf, shown(session, "active")) == ("b", ["a", "b"])
+
+
+@pytest.mark.parametrize("at", ["c", "d", "x"])
+def test_what_stood_at_an_entry_knows_no_later_compaction_that_kept_it_or_what_it_follows(session_of, at):
+    rows = [*chat("a", "b", "c", "d"), user("x", "d"), *chat("y", parent="b")]
+    session = session_of(*rows, boundary("B", logical="y", preserved=("s", ["c", "d"])), summary("s", "B"))
+    expected = {"c": ["a", "b", "c"], "d": ["a", "b", "c", "d"], "x": ["a", "b", "c", "d", "x"]}[at]
+    for kind in ("scrollback", "active"):
+        assert shown(session, kind, at=at) == expected
+    assert session.view("wire", at=at).uuids == tuple(expected)
+
+
+def test_a_turn_to_what_follows_an_entry_that_was_kept_has_undone_the_compaction(session_of):
+    rows = [*chat("a", "b", "c"), user("x", "c"), boundary("B", logical="c", preserved=("s", ["c"])), summary("s", "B")]
+    session = session_of(*rows, user("d", "x"))
+    for kind in ("scrollback", "active"):
+        assert shown(session, kind) == ["a", "b", "c", "x", "d"]
+
+
+def test_a_turn_to_what_an_older_compaction_kept_undoes_the_newer_alone(session_of):
+    older = [*chat("a", "b"), boundary("B", logical="b", preserved=("s", ["b"])), summary("s", "B")]
+    newer = [*chat("c", "d", parent="s"), boundary("C", logical="d", preserved=("t", ["d"])), summary("t", "C")]
+    session = session_of(*older, *newer, user("e", "b"))
+    assert shown(session, "scrollback") == ["a", "b", "B", "s", "e"]
+    assert shown(session, "active") == ["B", "s", "b", "e"]
+
+
+def test_what_leads_past_a_compaction_stands_behind_what_that_kept(session_of):
+    rows = [*chat("a", "b"), boundary("B", logical="b", preserved=("s", ["b"])), summary("s", "B")]
+    session = session_of(*rows, assistant("x", "a"), user("c", "x"))
+    view = session.view("active")
+    assert (uuids(view), [(gap.uuid, gap.why) for gap in view.gaps]) == (["B", "s", "b", "x", "c"], [("x", "bypass")])
+    assert shown(session, "scrollback") == ["a", "b", "B", "s", "x", "c"]
+
+
 # -- cost -----------------------------------------------------------------------------------------------------------
 
 

@@ -2,19 +2,21 @@
 
 Every entry leads to the one before it.  Where it does not (the one before was never written, or the parents go in a
 circle), what stands before it in the file is taken, and the gap is said.  Only a word of the user's may lead past a
-compaction that stands in between: then it was undone.
+compaction that stands in between: then it was undone.  What follows an entry that a compaction kept, and was written
+behind it, comes after that compaction; what was written before it has never heard of it.
 """
 
 from array import array
 from bisect import bisect, bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from . import messages
 from .compaction import preserved
 from .ends import leaf
-from .scope import SPOKEN, Scope, boundaries, boundary_of
+from .scope import SPOKEN, Scope, begins, boundaries, boundary_of
 
 __all__ = ["Chain", "Gap", "Scope", "boundaries", "boundary_of", "descent", "last_said", "leaf", "walk"]
 
@@ -37,21 +39,17 @@ class Chain:
     entries: tuple[int, ...] = ()
     """Oldest first."""
     gaps: tuple[Gap, ...] = ()
+    resumed: int | None = None
+    """Of a chain that ends at a compaction: the entry which that kept and the conversation went on from; None where it
+    went on from what stands behind the compaction."""
 
 
-def walk(
-    scope: Scope,
-    tip: int,
-    *,
-    boundaries: list[int],
-    parents: Mapping[int, int],
-    past: Callable[[int], bool],
-) -> Chain:
+def walk(scope: Scope, tip: int, *, boundaries: list[int], past: Callable[[int], bool]) -> Chain:
     """From `tip` back to the beginning, or to the first boundary that `past` does not go past.
 
-    `boundaries`: those of the scope, ascending.  `parents`: what stands in the place of an entry's own parent.
+    `boundaries`: those of the scope, ascending.
     """
-    way = _Way(scope, boundaries, parents, seen=bytearray(len(scope.log)))
+    way = _Way(scope, boundaries, seen=bytearray(len(scope.log)))
     at: int | None = tip
     while at is not None:
         at = way.follow(at)
@@ -66,7 +64,7 @@ def descent(scope: Scope, tip: int) -> Chain:
     known = scope.log.known
     key = (tip, scope.end, scope.agent)
     if known.descent is None or known.descent[0] != key:
-        chain = walk(scope, tip, boundaries=boundaries(scope), parents={}, past=lambda _: True)
+        chain = walk(scope, tip, boundaries=boundaries(scope), past=lambda _: True)
         known.descent = (key, array("i", chain.entries), chain.gaps)
         return chain
     return Chain(tuple(known.descent[1]), known.descent[2])
@@ -74,7 +72,7 @@ def descent(scope: Scope, tip: int) -> Chain:
 
 def last_said(scope: Scope, tip: int, *, boundaries: list[int]) -> int | None:
     """The last entry of the user or the assistant on the way back from `tip` that is no command to the client."""
-    for at in _Way(scope, boundaries, {}, seen=defaultdict(int)).back(tip):
+    for at in _Way(scope, boundaries, seen=defaultdict(int)).back(tip):
         if scope.log.types[at] in SPOKEN and not messages.is_command(scope.log.record(at)):
             return at
     return None
@@ -83,17 +81,9 @@ def last_said(scope: Scope, tip: int, *, boundaries: list[int]) -> int | None:
 class _Way:
     """One walk."""
 
-    def __init__(
-        self,
-        scope: Scope,
-        boundaries: list[int],
-        parents: Mapping[int, int],
-        *,
-        seen: bytearray | defaultdict[int, int],
-    ) -> None:
+    def __init__(self, scope: Scope, boundaries: list[int], *, seen: bytearray | defaultdict[int, int]) -> None:
         """`seen`: what gives 0 for every record: for a long way a byte for each, for a short one what grows with it."""
         self._scope = scope
-        self._parents = parents
         self._taken: list[int] = []
         self._seen = seen
         self._gaps: list[Gap] = []
@@ -103,7 +93,8 @@ class _Way:
         self._skip: dict[int, int] = {}  # entry that cannot be stitched to -> one before it that may
 
     def chain(self) -> Chain:
-        return Chain(tuple(reversed(self._taken)), tuple(reversed(self._gaps)))
+        resumed = self._resumed.get(self._taken[-1])
+        return Chain(tuple(reversed(self._taken)), tuple(reversed(self._gaps)), resumed)
 
     def is_compaction(self, index: int) -> bool:
         """Whether the entry is one of the boundaries; without a set of them, as there are many short walks."""
@@ -130,39 +121,53 @@ class _Way:
             seen[at] = 1
             taken.append(at)
             parent = named[at]
-            if at == mark or not first <= parent < at or seen[parent] or at in self._parents:
+            if at == mark or not first <= parent < at or seen[parent]:
                 return at
             at = parent
 
     def before(self, index: int) -> int | None:
         """The entry that comes before this one in the conversation."""
-        if index in self._parents:
-            return self._unseen(index, self._parents[index])
         if self.is_compaction(index):
             return self._before_boundary(index)
         parent = self._scope.parent(index)
+        crossed = self._crossed(index, -1 if parent is None else parent)
+        behind = None if crossed is None else self._behind(crossed, index, parent)
+        if behind is not None:
+            return behind
         if parent is None:
             is_first = self._scope.log.entries[index].parent is None
             return None if is_first else self._stitched(index, "missing")
-        boundary = self._crossed(index, parent)
-        if boundary is None or parent in self._parents:
-            return self._unseen(index, parent)
+        if crossed is not None:
+            if not self._is_turn(index):
+                return self._stitched(index, "bypass")
+            for boundary in self._keepers.get(parent, ()):  # an older one may have kept what the user turned to
+                if boundary < index and (behind := self._behind(boundary, index, parent)) is not None:
+                    return behind
+        return self._stitched(index, "circle") if self._seen[parent] else parent
+
+    def _behind(self, boundary: int, index: int, parent: int | None) -> int | None:
+        """What comes before an entry by the word of a compaction that stands before it: when that has kept the entry,
+        or the one that it follows; None when neither.
+        """
         kept = preserved(self._scope, boundary)
-        if parent in kept.entries and kept.anchor is not None and not self._seen[kept.anchor]:
+        if kept.anchor is None or self._seen[kept.anchor]:
+            return None
+        if index in kept.entries:  # copied behind the summary
+            before = kept.entries[: kept.entries.index(index)][-1:]
+            return before[0] if before and before[0] > boundary and not self._seen[before[0]] else kept.anchor
+        if parent in kept.entries:
             self._resumed[boundary] = parent
             return kept.anchor
-        if self._is_turn(index):
-            return self._unseen(index, parent)
-        return self._stitched(index, "bypass")
-
-    def _unseen(self, index: int, parent: int) -> int | None:
-        return self._stitched(index, "circle") if self._seen[parent] else parent
+        return None
 
     def _before_boundary(self, index: int) -> int | None:
         """What was last said before a compaction; its own parent is never followed."""
         named = self._resumed.get(index)
         if named is None:
-            named = self._scope.at(self._scope.log.record(index).get("logicalParentUuid"))
+            record = self._scope.log.record(index)
+            if begins(record):
+                return None
+            named = self._scope.at(record.get("logicalParentUuid"))
         if named is not None and not self._seen[named] and not self._scope.is_aside(named):
             return named
         before = self._scope.before(index)
@@ -175,6 +180,16 @@ class _Way:
         """The newest compaction that lies between the two in the file and was not passed."""
         between = self._marks[bisect(self._marks, parent) : bisect_left(self._marks, index)]
         return next((boundary for boundary in reversed(between) if not self._seen[boundary]), None)
+
+    @cached_property
+    def _keepers(self) -> dict[int, list[int]]:
+        """The compactions that kept an entry which stands before them, the newest first."""
+        found: dict[int, list[int]] = {}
+        for boundary in reversed(self._marks):
+            for index in preserved(self._scope, boundary).entries:
+                if index < boundary:
+                    found.setdefault(index, []).append(boundary)
+        return found
 
     def _is_turn(self, index: int) -> bool:
         """Whether the user turned to another branch here: only a word of the user's does that."""

@@ -5,10 +5,10 @@ anchor), and what came after the summary stands behind them.  What a boundary sa
 when it names an entry that is not there, nothing was kept, for a wrong guess could bring the whole history back.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .log import Record, member
-from .scope import Scope, boundary_of
+from .scope import Scope, boundary_of, summary_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,6 @@ class Preserved:
     anchor: int | None = None
     entries: tuple[int, ...] = ()
     """In the order in which the model sees them."""
-    parents: dict[int, int] = field(default_factory=dict)
-    """Entry -> the one that it follows in the model's view, where that is another than its own parent."""
 
 
 def preserved(scope: Scope, boundary: int) -> Preserved:
@@ -58,14 +56,12 @@ def _segment(scope: Scope, boundary: int, said: Record) -> Preserved | None:
 
 def _placed(scope: Scope, boundary: int, said: Record, entries: list[int]) -> Preserved | None:
     anchor = scope.at(said.get("anchorUuid"))
+    if anchor is None and summary_in(scope.log, boundary):
+        anchor = boundary  # the summary itself was lost
     kept = set(entries)
     if anchor is None or len(kept) != len(entries) or boundary in kept or not _descends(scope, anchor, boundary, kept):
         return None
-    parents = dict(zip(entries, [anchor, *entries], strict=False))
-    for child in scope.children(anchor):
-        if child not in kept:
-            parents[child] = entries[-1]
-    return Preserved(anchor, tuple(entries), parents)
+    return Preserved(anchor, tuple(entries))
 
 
 def _descends(scope: Scope, index: int, boundary: int, kept: set[int]) -> bool:

@@ -9,16 +9,14 @@ from collections.abc import Iterator
 
 from . import messages
 from .log import Record
-from .scope import SPOKEN, Scope
+from .scope import Scope, summing_up
 
 
 def leaf(scope: Scope) -> int | None:
     """The entry that the conversation ends with; None when there is no conversation."""
     log = scope.log
     fallback = None
-    for index in scope.turns_back():
-        if not _is_word(scope, index):
-            continue
+    for index in _words_back(scope):
         tips = _tips(scope, index)
         if tips:
             return _preferred(scope, tips)
@@ -33,14 +31,25 @@ def latest_leaf(scope: Scope) -> int | None:
     """As `leaf`, but of all ends the one with the newest timestamp."""
     log = scope.log
     best: tuple[float, int] | None = None
-    for index in range(scope.end):
-        if log.types[index] not in SPOKEN or not log.is_entry(index):
-            continue
-        if not _is_word(scope, index) or not _tips(scope, index):
+    for index in _words_back(scope):
+        if not _tips(scope, index):
             continue
         found = (messages.time_of(log.record(index)) or 0.0, index)
         best = found if best is None or found > best else best
     return leaf(scope) if best is None else _preferred(scope, _tips(scope, best[1]))
+
+
+def _words_back(scope: Scope) -> Iterator[int]:
+    """The entries that a conversation can end with, the last one first: a compaction that tells its summary itself is
+    one.
+    """
+    end = scope.end
+    for index in scope.turns_back():
+        yield from summing_up(scope, index + 1, end)
+        if _is_word(scope, index):
+            yield index
+        end = index
+    yield from summing_up(scope, 0, end)
 
 
 def _is_word(scope: Scope, index: int) -> bool:

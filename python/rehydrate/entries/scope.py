@@ -7,7 +7,7 @@ from functools import cached_property
 from rehydrate.scan._entries import Sign
 
 from . import messages
-from .log import Log, Record, member
+from .log import Log, Record, member, text_member
 
 SPOKEN = frozenset({"user", "assistant"})
 BOUNDARY = "compact_boundary"
@@ -127,3 +127,37 @@ def boundaries(scope: Scope) -> list[int]:
         ]
     found = log.known.compactions
     return [index for index in found[: bisect_left(found, scope.end)] if not scope.is_aside(index)]
+
+
+def summary_in(log: Log, boundary: int) -> str:
+    """The summary that a boundary holds itself, where no entry behind it tells it: a crash may have cut that off.
+    Empty where one does, or it holds none.
+    """
+    text = text_member(log.record(boundary), "summary")
+    if text and any(log.types[at] == "user" and messages.is_summary(log.record(at)) for at in log.children(boundary)):
+        return ""
+    return text
+
+
+def begins(boundary: Record) -> bool:
+    """Whether a boundary says that nothing came before it; that of another writer, which does not hold its summary, may
+    only not know.
+    """
+    return "summary" in boundary and boundary.get("logicalParentUuid", "") is None
+
+
+def summing_up(scope: Scope, start: int, end: int) -> Iterator[int]:
+    """The boundaries of a stretch that tell the summary themselves, the last one first."""
+    log, known = scope.log, scope.log.known
+    if start < known.told_from:
+        known.told[:0] = [
+            index
+            for index in log.entries.of_type("system", start, known.told_from)
+            if log.is_entry(index)
+            and log.holds(index, word=BOUNDARY.encode())
+            and boundary_of(log.record(index)) is not None
+            and summary_in(log, index)
+        ]
+        known.told_from = start
+    found = known.told[bisect_left(known.told, start) : bisect_left(known.told, end)]
+    return (index for index in reversed(found) if not scope.is_aside(index))

@@ -15,7 +15,7 @@ from .compaction import Preserved, preserved
 from .ends import leaf
 from .log import Log, Record, member
 from .metadata import metadata, replaced, replacements
-from .scope import Scope, boundaries
+from .scope import Scope, boundaries, summary_in
 from .tools import with_siblings
 
 THOUGHTS = ("thinking", "redacted_thinking")
@@ -30,7 +30,7 @@ class View:
     boundary: int | None = None
     """The compaction that it begins with; None: it begins with the conversation."""
     summary: int | None = None
-    """What that compaction left of what came before."""
+    """What that compaction left of what came before; the boundary where that holds it itself."""
     preserved: tuple[int, ...] = ()
     """What it kept word for word, in the order of the view."""
     gaps: tuple[Gap, ...] = ()
@@ -66,7 +66,8 @@ def active_view(scope: Scope, *, tip: int | None = None) -> View:
     log = scope.log
     summary = None
     if boundary is not None:
-        summary = next((i for i in entries if log.types[i] == "user" and messages.is_summary(log.record(i))), None)
+        told = (i for i in entries if log.types[i] == "user" and messages.is_summary(log.record(i)))
+        summary = boundary if summary_in(log, boundary) else next(told, None)
     in_view = frozenset(entries)
     return View(
         tuple(entries),
@@ -117,6 +118,9 @@ def sent(scope: Scope, view: View, *, folder: str, agent_id: str | None = None) 
     known = replacements(scope, agent_id=agent_id)
     for index in view.entries:
         record = _spoken(log, index) or _printed(log, index) or _attached(log, index)
+        if index == view.summary == view.boundary:
+            text = summary_in(log, index)
+            record = {**log.record(index), "type": "user", "message": {"role": "user", "content": text}}
         if record:
             yield replaced(record, known, folder=folder)
 
@@ -217,15 +221,44 @@ def _attached(log: Log, index: int) -> Record:
 def _since_boundary(scope: Scope, tip: int) -> tuple[Chain, int | None, Preserved]:
     """The line of descent from the newest compaction that is on it."""
     marks = boundaries(scope)
-    for boundary in reversed(marks):
-        kept = preserved(scope, boundary)
-        end = kept.entries[-1] if tip == kept.anchor else tip  # nothing has followed what was kept yet
-        chain = walk(scope, end, boundaries=marks, parents=kept.parents, past=lambda _: False)
-        if chain.entries[0] == boundary:
-            return chain, boundary, kept
-        if chain.entries[0] not in marks:
-            break  # it leads to the beginning past every compaction: none of them happened on this branch
-    return descent(scope, tip), None, Preserved()
+    if not marks:
+        return descent(scope, tip), None, Preserved()  # which is known when it was asked for
+    chain = walk(scope, tip, boundaries=marks, past=lambda _: False)
+    boundary = chain.entries[0]
+    if boundary not in marks:
+        return chain, None, Preserved()
+    kept = preserved(scope, boundary)
+    return _arranged(scope, chain, kept), boundary, kept
+
+
+def _arranged(scope: Scope, chain: Chain, kept: Preserved) -> Chain:
+    """The line of descent from a compaction on, with what that kept behind its summary: all of it, or what of it leads
+    to where the conversation went on.
+    """
+    if kept.anchor is None:
+        return chain
+    places = {index: place for place, index in enumerate(kept.entries)}
+    last = max((at for at, index in enumerate(chain.entries) if index in places), default=-1)
+    if last >= 0:  # copied behind the summary
+        head, rest = _from_boundary(scope, chain.entries[0], kept.anchor), chain.entries[last + 1 :]
+        end = places[chain.entries[last]]
+    elif kept.anchor in chain.entries:
+        at = chain.entries.index(kept.anchor) + 1
+        head, rest = chain.entries[:at], chain.entries[at:]
+        end = len(places) - 1 if chain.resumed is None else places[chain.resumed]
+    else:
+        return chain  # it went on from before the summary
+    own = {*head, *rest}
+    entries = (*head, *kept.entries[: end + 1], *rest)
+    return Chain(entries, tuple(gap for gap in chain.gaps if gap.at in own))
+
+
+def _from_boundary(scope: Scope, boundary: int, anchor: int) -> tuple[int, ...]:
+    """From a boundary to the summary that comes from it."""
+    way = [anchor]
+    while way[-1] != boundary and (parent := scope.parent(way[-1])) is not None:
+        way.append(parent)
+    return tuple(reversed(way))
 
 
 def _whole(scope: Scope, chain: Chain, removed: list[int]) -> View:

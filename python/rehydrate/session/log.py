@@ -292,7 +292,13 @@ class SessionLog:
             if lacking:  # a reader would keep none of them
                 raise ValueError(f"there is no entry {min(lacking)} in {self.path}")
             mark = marks.boundary(
-                uuid, after=self.tip, said=said, preserve=preserve, anchor=anchor, checkpoint=checkpoint
+                uuid,
+                summary=summary,
+                after=self.tip,
+                said=said,
+                preserve=preserve,
+                anchor=anchor,
+                checkpoint=checkpoint,
             )
             self._append([mark, marks.summary(summary, uuid=anchor, parent=uuid)], Queue.put_durable)
             return uuid

@@ -37,14 +37,17 @@ def snip(uuids: Sequence[str], note: str) -> dict[str, object]:
 def boundary(
     uuid: str,
     *,
+    summary: str,
     after: str | None,
     said: Mapping[str, object],
     preserve: Sequence[str],
     anchor: str,
     checkpoint: Mapping[str, object] | None,
 ) -> dict[str, object]:
-    """A compaction: what came before is told by the summary, the entry `anchor`, and by what is preserved.
+    """A compaction: what came before is told by the summary, and by what is preserved.
 
+    The summary is told once more by the entry `anchor` behind it, for readers that look only there; ours need only
+    this record, as that entry may be cut off by a crash.  `after`: the last entry before it; None where there is none.
     `said`: members of its metadata; None leaves one out.
     """
     about = {name: value for name, value in said.items() if value is not None}
@@ -58,6 +61,7 @@ def boundary(
         "parentUuid": None,
         "logicalParentUuid": after,
         "content": "Conversation compacted",
+        "summary": summary,
         "compactMetadata": about,
     }
     return record if checkpoint is None else {**record, "checkpoint": dict(checkpoint)}

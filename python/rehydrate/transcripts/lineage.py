@@ -17,7 +17,7 @@ from rehydrate.entries import messages
 from rehydrate.entries.chain import descent
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import Log
-from rehydrate.entries.scope import Scope, boundary_of
+from rehydrate.entries.scope import Scope, begins, boundary_of
 
 from .origins import Origins, continued, origins, with_entry
 from .place import Place
@@ -125,7 +125,7 @@ class _Walk:
             return _Node(place, log, (), None, True)
         entries = descent(scope, tip).entries
         first = log.record(entries[0])
-        is_left = boundary_of(first) is not None or messages.is_summary(first)
+        is_left = (boundary_of(first) is not None and not begins(first)) or messages.is_summary(first)
         named = first.get("logicalParentUuid") or log.entries[entries[0]].parent
         before = named if isinstance(named, str) and log.at(named) is None else None
         return _Node(place, log, entries, before, not is_left)
