@@ -15,6 +15,7 @@ from uuid import uuid4
 from rehydrate import __version__, scan
 from rehydrate.entries import metadata
 from rehydrate.entries import view as rules
+from rehydrate.entries.chain import descent
 from rehydrate.entries.compaction import preserved
 from rehydrate.entries.log import member, text_member
 from rehydrate.entries.scope import boundaries
@@ -130,6 +131,8 @@ class _Copy:
         self._entries = _with_preserved(session, found)
         self._line = frozenset(found.entries)
         """Those of them that are on the line of descent, or beside it."""
+        self._chain = frozenset(descent(session.scope, tip).entries)
+        """The line of descent itself."""
         self._gaps = frozenset(gap.at for gap in found.gaps)
         self._copied = bytearray(len(session.log))
         for index in self._entries:
@@ -166,6 +169,7 @@ class _Copy:
         marks = frozenset(boundaries(self.session.scope))
         own, source = text_of(self.place.session_id), text_of(expected)
         before: str | None = None
+        on_chain: str | None = None  # the last one that is on the line of descent itself
         for index in self._entries:
             entry = log.entries[index]
             uuid = entry.uuid or ""
@@ -176,14 +180,18 @@ class _Copy:
             parent = parents[index]
             if index in marks:
                 named = log.at(log.record(index).get("logicalParentUuid"))
-                if before is not None and (named is None or not copied[named]):
-                    values["logicalParentUuid"] = text_of(before)
+                if named is None or not copied[named]:
+                    values["logicalParentUuid"] = b"null" if before is None else text_of(before)
             elif entry.parent is not None and (parent < 0 or not copied[parent] or index in self._gaps):
-                above = before if index in self._gaps else self._above(index, before)
+                if index in self._chain:
+                    above = on_chain
+                else:  # beside the line its own parent may stand anywhere
+                    above = before if index in self._line else self._above(index, before)
                 values["parentUuid"] = b"null" if above is None else text_of(above)
                 known["parentUuid"] = entry.parent
             yield with_members(bare(log.read(entry)), values, known=known)
             before = uuid if index in self._line else before
+            on_chain = uuid if index in self._chain else on_chain
 
     def _above(self, index: int, before: str | None) -> str | None:
         """The nearest entry above that is copied; the one before where there is none."""
