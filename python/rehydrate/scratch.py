@@ -23,7 +23,7 @@ def scratch_folder() -> Iterator[str]:
     while True:
         with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:  # with mode 0700
             try:
-                held = _lock_folder(folder)
+                held = lock_folder(folder)
             except (BlockingIOError, FileNotFoundError):
                 continue  # before it was locked, another process took it for one that was left
             except OSError:
@@ -43,14 +43,14 @@ def _remove_left(temporary: str) -> None:
         for entry in entries:
             if entry.name.startswith(_PREFIX):
                 with contextlib.suppress(OSError):
-                    held = _lock_folder(entry.path)
+                    held = lock_folder(entry.path)
                     try:
                         shutil.rmtree(entry.path, ignore_errors=True)
                     finally:
                         os.close(held)
 
 
-def _lock_folder(path: str) -> int:
+def lock_folder(path: str) -> int:
     """A descriptor that holds the lock of a folder of ours.  BlockingIOError when another process holds it,
     FileNotFoundError when it is gone, OSError when it is none of ours or cannot be locked.
     """

@@ -1,13 +1,15 @@
 """Files of a session that are made whole or not at all: copied, taken in from elsewhere, or given as records.
 
 They are written in a folder of their own that no reader looks into, and moved to their places when all of them are on
-disk, the session's own file last.  Whatever happens before that leaves nothing behind but, after a kill, that folder.
+disk, the session's own file last.  Whatever happens before that leaves nothing behind; after a kill the next one that
+makes something below the same root takes away what was left.  The folder of a living process is locked.
 
 Of a line that was written elsewhere no byte is changed: our number and check are added at its end, where that can be
 done, and taken off again by an export.
 """
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -15,12 +17,13 @@ import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from rehydrate import scan
-from rehydrate.private import make_folders, sync_folder
+from rehydrate.private import make_folders, read_bytes, sync_folder
+from rehydrate.scratch import lock_folder
 
 from .damage import NO_RECORD, UNFINISHED, WRONG_CHECK
 from .errors import DamagedLine
@@ -33,6 +36,10 @@ TOLD = 16
 _OBJECT = re.compile(rb'\{(?:\}\Z|[ \t]*")')
 """What an object begins with that more members can be added to at its end."""
 _BUFFER_BYTES = 1 << 20
+_PREFIX = ".making-"
+_NOTE = "place"
+"""In the folder in which files are made: where they are about to be moved, `[key, session id]`."""
+_NOTE_BYTES = 4_096
 
 
 @dataclass(slots=True)
@@ -130,9 +137,10 @@ class Staging:
 
     def __init__(self, root: str) -> None:
         """`root`: the folder of all sessions; made where it is not there."""
-        make_folders(os.path.abspath(root))
-        with naming(root):
-            self._folder = tempfile.mkdtemp(prefix=".making-", dir=root)
+        root = os.path.abspath(root)
+        make_folders(root)
+        _remove_left(root)
+        self._folder, self._lock = _new_folder(root)
         self._made: set[str] = set()
 
     def __enter__(self) -> "Staging":
@@ -140,6 +148,8 @@ class Staging:
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
 
     def path(self, name: str) -> str:
         """Where a file is made: `name` as in the session's own folder, and empty for the session's file."""
@@ -150,8 +160,7 @@ class Staging:
         path = self.path(name)
         make_folders(os.path.dirname(path))
         self._made.add(os.path.dirname(path))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        return open(os.open(path, flags, 0o600), "wb", buffering=_BUFFER_BYTES)
+        return _new_file(path)
 
     def move(self, place: Place) -> None:
         """Move everything to its place.  FileExistsError when there is such a session."""
@@ -165,9 +174,20 @@ class Staging:
         above = os.path.dirname(place.path)
         make_folders(above)
         own = os.path.join(self._folder, "own")
-        if os.path.isdir(own):
-            os.rename(own, place.folder)
-        os.rename(self.path(""), place.path)
+        if not os.path.isdir(own):
+            os.rename(self.path(""), place.path)
+            sync_folder(above)
+            return
+        with _new_file(os.path.join(self._folder, _NOTE)) as note:  # a kill between the two moves can be made good
+            note.write(json.dumps([place.key, place.session_id]).encode())
+            finish(note)
+        sync_folder(self._folder)
+        os.rename(own, place.folder)
+        try:
+            os.rename(self.path(""), place.path)
+        except BaseException:
+            os.rename(place.folder, own)
+            raise
         sync_folder(above)
 
 
@@ -179,6 +199,54 @@ def naming(folder: str) -> Iterator[None]:
     except OSError as error:
         error.filename = folder
         raise
+
+
+def _new_file(path: str) -> BinaryIO:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return open(os.open(path, flags, 0o600), "wb", buffering=_BUFFER_BYTES)
+
+
+def _new_folder(root: str) -> tuple[str, int | None]:
+    """A new folder, and what holds its lock; None where there are no locks."""
+    while True:
+        with naming(root):
+            folder = tempfile.mkdtemp(prefix=_PREFIX, dir=root)
+        try:
+            return folder, lock_folder(folder)
+        except (BlockingIOError, FileNotFoundError):
+            continue  # before it was locked, another process took it for one that was left
+        except OSError:
+            return folder, None  # so that nothing is ever taken for left
+
+
+def _remove_left(root: str) -> None:
+    """Take away what killed processes have left."""
+    with suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX):
+                with suppress(OSError):
+                    lock = lock_folder(entry.path)
+                    try:
+                        _take_back(root, entry.path)
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                    finally:
+                        os.close(lock)
+
+
+def _take_back(root: str, folder: str) -> None:
+    """Undo the first of the two moves of a session, where the second one never came: nobody was told of it.  OSError
+    when that cannot be done.
+    """
+    said = read_bytes(os.path.join(folder, _NOTE), most=_NOTE_BYTES)
+    try:
+        key, session_id = json.loads(said or b"null")
+        place = Place(root, key, session_id)
+    except (ValueError, TypeError):  # there is none, or it is not finished: nothing was moved
+        return
+    own = os.path.join(folder, "own")
+    was_moved = os.path.lexists(os.path.join(folder, "main")) and not os.path.lexists(own)
+    if was_moved and os.path.lexists(place.folder) and not os.path.lexists(place.path):
+        os.rename(place.folder, own)
 
 
 def finish(file: BinaryIO) -> None:
