@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rehydrate.session import Place, SessionLog, assistant, fork, user
-from rehydrate.session.archive import import_session
+from rehydrate.session.archive import export, import_session
 from rehydrate.session.reading import Session
 from rehydrate.session.whole import Staging
 from tests.process import tracing
@@ -82,7 +82,7 @@ def test_what_a_living_process_is_making_is_left_alone(tmp_path):
 
 def test_what_was_left_is_taken_away_by_whatever_is_made_next(tmp_path):
     root = tmp_path / "root"
-    (root / ".making-old" / "own").mkdir(parents=True)
+    (root / ".rehydrate-making-old" / "own").mkdir(parents=True)
     with SessionLog(Place(str(root), "-w", ID), cwd="/w") as log:
         log.append_durable(user("one"))
         with Session.open(log.path) as session, fork(session) as made:
@@ -90,9 +90,18 @@ def test_what_was_left_is_taken_away_by_whatever_is_made_next(tmp_path):
     assert os.listdir(root) == ["-w"]
 
 
+def test_what_a_killed_export_left_is_taken_away_by_the_next_one_there(theirs, tmp_path):
+    folder = tmp_path / "archives"
+    (folder / ".rehydrate-making-old").mkdir(parents=True)
+    (folder / ".rehydrate-making-old" / "archive").write_bytes(b"PK")
+    (folder / ".making").mkdir()
+    export(theirs, str(folder / "a.zip"))
+    assert sorted(os.listdir(folder)) == [".making", "a.zip"]
+
+
 @pytest.mark.parametrize("note", ["", "[", "[1, 2]", '["..", "x"]', '{"a": 1}', "7", '["-w", "../x"]'])
 def test_a_note_that_says_nothing_is_no_hindrance(tmp_path, note):
-    left = tmp_path / ".making-old"
+    left = tmp_path / ".rehydrate-making-old"
     left.mkdir()
     (left / "place").write_text(note)
     (left / "place").chmod(0o600)
@@ -103,7 +112,7 @@ def test_a_note_that_says_nothing_is_no_hindrance(tmp_path, note):
 
 
 def test_a_session_that_somebody_has_begun_since_is_not_taken_back(tmp_path):
-    left, place = tmp_path / ".making-old", Place(str(tmp_path), "-w", ID)
+    left, place = tmp_path / ".rehydrate-making-old", Place(str(tmp_path), "-w", ID)
     left.mkdir()
     (left / "main").write_text("x")
     (left / "place").write_text(f'["-w", "{ID}"]')
@@ -121,7 +130,7 @@ def test_no_link_is_followed_where_something_was_left(tmp_path):
     (tmp_path / "else" / "kept").write_text("x")
     root = tmp_path / "root"
     root.mkdir()
-    (root / ".making-link").symlink_to(tmp_path / "else")
+    (root / ".rehydrate-making-link").symlink_to(tmp_path / "else")
     with Staging(str(root)):
         pass
     assert (tmp_path / "else" / "kept").exists()

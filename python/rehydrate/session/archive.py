@@ -15,11 +15,10 @@ import os
 import re
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 from uuid import uuid4
@@ -32,7 +31,7 @@ from .errors import NotASession
 from .file import FORMAT, HEADER, check_format
 from .place import AGENT, Place, is_session_id, key_of
 from .stamp import MESSAGES, Stamp
-from .whole import Damage, Staging, bare_lines, damage_of, finish, lines_of, naming, seal_lines
+from .whole import Damage, Staging, bare_lines, damage_of, finish, folder_in, lines_of, new_file, seal_lines
 
 MEMBERS_MOST = 100_000
 BYTES_MOST = 16 << 30
@@ -80,17 +79,12 @@ def export(path: str, target: str) -> Report:
         raise FileExistsError(errno.EEXIST, "there is something already; name another file", target)
     files = _Files(path)
     target = os.path.abspath(target)
-    with naming(os.path.dirname(target)):
-        fd, temporary = tempfile.mkstemp(prefix=".exporting-", dir=os.path.dirname(target))
-    try:
-        with os.fdopen(fd, "w+b") as file:
-            report = _packed(files, cast("BinaryIO", file))
-            finish(cast("BinaryIO", file))
+    with folder_in(os.path.dirname(target)) as folder:
+        temporary = os.path.join(folder, "archive")
+        with new_file(temporary) as file:
+            report = _packed(files, file)
+            finish(file)
         os.rename(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
     sync_folder(os.path.dirname(target))
     return Report(target, files.session_id, *report, tuple(files.left_out))
 

@@ -2,7 +2,7 @@
 
 They are written in a folder of their own that no reader looks into, and moved to their places when all of them are on
 disk, the session's own file last.  Whatever happens before that leaves nothing behind; after a kill the next one that
-makes something below the same root takes away what was left.  The folder of a living process is locked.
+makes something in the same place takes away what was left.  The folder of a living process is locked.
 
 Of a line that was written elsewhere no byte is changed: our number and check are added at its end, where that can be
 done, and taken off again by an export.
@@ -17,7 +17,7 @@ import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -36,7 +36,7 @@ TOLD = 16
 _OBJECT = re.compile(rb'\{(?:\}\Z|[ \t]*")')
 """What an object begins with that more members can be added to at its end."""
 _BUFFER_BYTES = 1 << 20
-_PREFIX = ".making-"
+_PREFIX = ".rehydrate-making-"
 _NOTE = "place"
 """In the folder in which files are made: where they are about to be moved, `[key, session id]`."""
 _NOTE_BYTES = 4_096
@@ -139,17 +139,15 @@ class Staging:
         """`root`: the folder of all sessions; made where it is not there."""
         root = os.path.abspath(root)
         make_folders(root)
-        _remove_left(root)
-        self._folder, self._lock = _new_folder(root)
+        self._files = ExitStack()
+        self._folder = self._files.enter_context(folder_in(root))
         self._made: set[str] = set()
 
     def __enter__(self) -> "Staging":
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
+        self._files.close()
 
     def path(self, name: str) -> str:
         """Where a file is made: `name` as in the session's own folder, and empty for the session's file."""
@@ -160,7 +158,7 @@ class Staging:
         path = self.path(name)
         make_folders(os.path.dirname(path))
         self._made.add(os.path.dirname(path))
-        return _new_file(path)
+        return new_file(path)
 
     def move(self, place: Place) -> None:
         """Move everything to its place.  FileExistsError when there is such a session."""
@@ -178,7 +176,7 @@ class Staging:
             os.rename(self.path(""), place.path)
             sync_folder(above)
             return
-        with _new_file(os.path.join(self._folder, _NOTE)) as note:  # a kill between the two moves can be made good
+        with new_file(os.path.join(self._folder, _NOTE)) as note:  # a kill between the two moves can be made good
             note.write(json.dumps([place.key, place.session_id]).encode())
             finish(note)
         sync_folder(self._folder)
@@ -192,7 +190,7 @@ class Staging:
 
 
 @contextmanager
-def naming(folder: str) -> Iterator[None]:
+def _naming(folder: str) -> Iterator[None]:
     """What the system refuses in a folder is said of the folder, and not of a name that we have made up."""
     try:
         yield
@@ -201,16 +199,32 @@ def naming(folder: str) -> Iterator[None]:
         raise
 
 
-def _new_file(path: str) -> BinaryIO:
+def new_file(path: str) -> BinaryIO:
+    """Opens a file to write that is not there yet.  OSError when it cannot be made."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     return open(os.open(path, flags, 0o600), "wb", buffering=_BUFFER_BYTES)
 
 
-def _new_folder(root: str) -> tuple[str, int | None]:
+@contextmanager
+def folder_in(above: str) -> Iterator[str]:
+    """A new folder in another one, to make files in, that is removed at the end; what killed processes left of theirs
+    is removed first.
+    """
+    _remove_left(above)
+    folder, lock = _locked(above)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(above: str) -> tuple[str, int | None]:
     """A new folder, and what holds its lock; None where there are no locks."""
     while True:
-        with naming(root):
-            folder = tempfile.mkdtemp(prefix=_PREFIX, dir=root)
+        with _naming(above):
+            folder = tempfile.mkdtemp(prefix=_PREFIX, dir=above)
         try:
             return folder, lock_folder(folder)
         except (BlockingIOError, FileNotFoundError):
@@ -219,15 +233,15 @@ def _new_folder(root: str) -> tuple[str, int | None]:
             return folder, None  # so that nothing is ever taken for left
 
 
-def _remove_left(root: str) -> None:
+def _remove_left(above: str) -> None:
     """Take away what killed processes have left."""
-    with suppress(OSError), os.scandir(root) as entries:
+    with suppress(OSError), os.scandir(above) as entries:
         for entry in entries:
             if entry.name.startswith(_PREFIX):
                 with suppress(OSError):
                     lock = lock_folder(entry.path)
                     try:
-                        _take_back(root, entry.path)
+                        _take_back(above, entry.path)
                         shutil.rmtree(entry.path, ignore_errors=True)
                     finally:
                         os.close(lock)
