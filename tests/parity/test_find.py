@@ -212,6 +212,8 @@ nearly_regular = st.builds(
 @example(b'{"step_index":9,8:1}\n{"step_index":3,4:1}\n', 1 << 16)
 @example(b'{"step_index":2}\n{"step_index":12}\n{"step_index":1,2}\n{"step_index":9,"":5}\n', 1 << 16)
 @example(b'{"step_index":1}\n{"step_index":5.5}\n', 1 << 16)
+@example(b'{"step_index":true}\n', 1 << 16)
+@example(b'{"step_index": null}\n', 1 << 16)
 @example(b'{"step_index":1,"step\\u005findex":5}\n{"step_index":4}\n', 1 << 16)
 def test_the_twin_does_so_where_nearly_all_lines_are_alike(path, data, window):
     write(path, data)

@@ -37,7 +37,7 @@ _STEP_DIGITS = 19
 """Of a number within 64 bits."""
 
 _STEP_KEY = b'"step_index"'
-_COLON, _SPACE, _DIGITS = set(b":"), set(b" "), set(b"0123456789")
+_DIGITS = set(b"0123456789")
 _WANTED = frozenset(("step_index", "created_at"))
 
 
@@ -213,15 +213,14 @@ def _proven_highest(file: File, data: bytes, start: int) -> "_Record | None":
         return None
     said = data[begin:stop].split(_STEP_KEY)[1:]
     try:
-        if set(map(itemgetter(0), said)) != _COLON:
+        # Of as many digits the highest number is the greatest text.  What stands between two texts begins as both do.
+        lowest, highest, length = min(said), max(said), 0
+        if lowest >= b":0" and highest < b"::":
+            digits = 1
+        elif lowest >= b": 0" and highest < b": :":
+            digits = 2
+        else:
             return None
-        digits = 1 if b" " not in said[0][:2] else 2
-        if digits == 2 and set(map(itemgetter(1), said)) != _SPACE:  # they are compared as they are written
-            return None
-        if not set(map(itemgetter(digits), said)) <= _DIGITS:
-            return None
-        # Of as many digits the highest number is the greatest text.
-        highest, length = max(said), 0
         while True:
             before, length = length, len(highest) - len(highest[digits:].lstrip(b"0123456789"))
             if length <= before:  # a digit of something else stood there
