@@ -687,6 +687,24 @@ def test_candidates_that_cannot_win_are_not_searched(home, monkeypatch):
     assert len(searched) == lineage.BATCH
 
 
+def test_of_siblings_that_may_win_ever_more_are_read_on_by_one_call(home, monkeypatch):
+    monkeypatch.setattr(lineage, "WINDOW_BYTES", 0)  # so that each could hold step 9 ahead of what its probe saw
+    for n in range(60):
+        home.write(f"s{n:02}", talk(0, 8))
+    home.write("parent", talk(0, 12))  # it goes on, so it comes last
+    home.write("child", talk(10, 12, time_s=START_S + 20))
+    calls = []
+    real = scan.probe_candidates
+
+    def counted(paths, step, *, slack=0):
+        calls.append(len(paths))
+        return real(paths, step, slack=slack)
+
+    monkeypatch.setattr(scan, "probe_candidates", counted)
+    assert parent_of(home, "child") == "parent"
+    assert calls == [8, 16, 32, 5]
+
+
 def test_the_answer_does_not_depend_on_the_order_of_the_folder(home, monkeypatch):
     for n in range(100):
         home.write(f"s{n:02}", [*talk(0, 9), record(10 + n % 3, "X")])

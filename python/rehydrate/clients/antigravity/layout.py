@@ -76,6 +76,10 @@ class Look(NamedTuple):
     """Of `path`; None for chunks, for a file of another name, and where the file cannot be read."""
 
 
+Probed = tuple[str, int, str | None, int | None, str | None, int]
+"""The path of a `Look` and its probe, as plain values: these the collector of garbage passes over."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line of `history.jsonl`, as far as it is used."""
@@ -129,19 +133,21 @@ def look(logs: str) -> Look | None:
     return None
 
 
-def probes(brain: str, sessions: Iterable[str]) -> Iterator[tuple[str, scan.Probe] | None]:
-    """Of the transcript that counts for each conversation the path, as in a `Look`, and a probe; the uncut files are
-    probed by one call.
-    """
+def probes(brain: str, sessions: Iterable[str]) -> list[Probed | None]:
+    """The ends of each conversation, None where it begins with no step; the uncut files are probed by one call."""
     folders = [logs_of(brain, session) for session in sessions]
     flats = [f"{logs}{os.sep}{UNCUT}" for logs in folders]
-    for logs, flat, seen in zip(folders, flats, scan.probe_many(flats, follow_symlinks=False), strict=True):
-        if seen is not None and seen[0] == 0:  # as nearly all begin
-            yield flat, seen
-            continue
-        found = look(logs) if seen is None else _look(logs, flat, seen)
-        probe = found and (_probe(found.path) if found.joined else found.probe)
-        yield (found.path, probe) if found and probe else None
+    return [
+        # as nearly all begin
+        (flat, 0, *seen[1:]) if seen is not None and seen[0] == 0 else _probed(logs, flat, seen)
+        for logs, flat, seen in zip(folders, flats, scan.probe_many(flats, follow_symlinks=False), strict=True)
+    ]
+
+
+def _probed(logs: str, flat: str, seen: scan.Probe | None) -> Probed | None:
+    found = look(logs) if seen is None else _look(logs, flat, seen)
+    probe = found and (_probe(found.path) if found.joined else found.probe)
+    return (found.path, probe[0], *probe[1:]) if found and probe and probe[0] is not None else None
 
 
 def chunks_in(folder: str) -> list[str]:
@@ -370,7 +376,7 @@ def written_s(logs: str) -> float:
     times = [-inf]
     for name in (UNCUT, CUT, os.path.join(*CHUNKS)):
         try:
-            times.append(os.lstat(os.path.join(logs, name)).st_mtime)
+            times.append(os.lstat(f"{logs}{os.sep}{name}").st_mtime)
         except (OSError, ValueError):
             continue
     return max(times)

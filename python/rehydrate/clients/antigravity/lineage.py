@@ -7,9 +7,10 @@ holds the folder is not listed at all.  The answer does not depend on the order 
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop
 from itertools import islice
+from math import inf
 from typing import NamedTuple
 
 from rehydrate import scan
@@ -28,6 +29,7 @@ LISTED = 20_000
 SEARCHED = 64
 """Siblings searched although their end does not show the step, when no other fits."""
 BATCH = 8
+"""Siblings read on in by the first call; by each further one twice as many, but none that can no longer win."""
 FIRST_RECORDS = 16
 """Where a file begins: the smallest step among so many, as lines stand in the order in which steps ended."""
 WINDOW_BYTES = 64 * 1024
@@ -38,10 +40,7 @@ Score = tuple[bool, bool, bool, bool, bool, float]
 to the child's start: the lowest is the best.
 """
 
-
-_Seen = tuple[str, int, str | None, int | None, str | None, int]
-"""A sibling's path and its probe, as plain values: these the collector of garbage passes over."""
-_Fit = tuple[Score, str, _Seen]
+_Fit = tuple[Score, str, layout.Probed]
 """A sibling that can be the parent, behind its id."""
 
 
@@ -93,8 +92,8 @@ class _Walk:
         self._brain = brain
         self._app = app
         self._child = child
-        self._visited = {child.session}
-        self._seen: dict[str, _Seen | None] = {}
+        self._seen: dict[str, layout.Probed | None] = {child.session: None}
+        """None for what cannot be a parent (any more)."""
         self._listing: list[str] | None = None
         self._referenced: set[str] = set()
         self._forks: dict[str, list[float | None]] = {}
@@ -126,7 +125,7 @@ class _Walk:
                 )
                 return found, False
             found.insert(0, Segment(parent.session, parent.path, parent.first_step, self._child.first_step - 1))
-            self._visited.add(parent.session)
+            self._seen[parent.session] = None
             self._ours = self._folders.get(parent.session, set())
             self._child = parent
         return found, True
@@ -157,7 +156,7 @@ class _Walk:
         """The other folders, of very many those written last."""
         if self._listing is None:
             try:
-                names = [n for n in os.listdir(self._brain) if layout.is_id(n) and n not in self._visited]
+                names = [n for n in os.listdir(self._brain) if layout.is_id(n) and self._seen.get(n, True)]
             except OSError as error:
                 self.why.append(f"The conversations' folder could not be listed: {error.strerror or error}.")
                 names = []
@@ -173,69 +172,60 @@ class _Walk:
         """The best fit among these conversations."""
         self._look_at(names)
         fork = self._child.first_step
-        low, hinted, visited = fork - 1 - GAP_STEPS, self._referenced.union(self._forks), self._visited
-        likely: list[_Fit] = []
-        hidden: list[tuple[str, _Seen]] = []
-        for name in names:
-            seen = self._seen.get(name)
-            if seen is None or name in visited:
-                continue
-            _, first, _, last, _, size = seen
-            if not 0 <= first < fork:
-                continue
-            if (last is not None and last >= low) or name in hinted:
-                likely.append((self._bound(name, seen), name, seen))
-            elif size > WINDOW_BYTES:
-                hidden.append((name, seen))
+        low, hinted = fork - 1 - GAP_STEPS, self._referenced.union(self._forks)
+        likely = [
+            (name, seen)
+            for name, seen in zip(names, map(self._seen.get, names), strict=True)
+            if seen and (((last := seen[3]) is not None and last >= low) or name in hinted) and 0 <= seen[1] < fork
+        ]
         best = self._search(likely)
         if best is None:
             # Lines stand in the order in which steps ended: one long line at the end can hide the highest step.
-            hidden = [(name, seen) for name, seen in hidden if self._began_before(seen)]
+            read = {name for name, _ in likely}
+            hidden = [(name, seen) for name in names if (seen := self._seen.get(name)) and seen[5] > WINDOW_BYTES]
+            hidden = [each for each in hidden if 0 <= each[1][1] < fork and self._began_before(each[1])]
+            hidden = [each for each in hidden if each[0] not in read]
             hidden.sort(key=lambda each: (-(records.time_of(each[1][4]) or 0.0), each[0]))
-            best = self._search([(self._bound(name, seen), name, seen) for name, seen in hidden[:SEARCHED]])
+            best = self._search(hidden[:SEARCHED])
         return best
 
     def _look_at(self, names: Iterable[str]) -> None:
         """Sees to it that each of these was probed, all of them by one call."""
-        new = [name for name in names if name not in self._seen and name not in self._visited]
-        for name, found in zip(new, layout.probes(self._brain, new), strict=True):
-            seen = None
-            if found is not None:
-                path, (first, first_at, last, last_at, size) = found
-                if first is not None:
-                    seen = path, first, first_at, last, last_at, size
-            self._seen[name] = seen
+        new = [name for name in names if name not in self._seen]
+        self._seen.update(zip(new, layout.probes(self._brain, new), strict=True))
 
-    def _began_before(self, seen: _Seen) -> bool:
+    def _began_before(self, seen: layout.Probed) -> bool:
         first_s, start_s = records.time_of(seen[2]), self._child.first_s
         return first_s is None or start_s is None or first_s <= start_s + SKEW_S
 
-    def _bound(self, session: str, seen: _Seen) -> Score:
-        """A score that a sibling's cannot be better than, without reading more of it."""
-        step = self._child.first_step - 1
-        _, _, _, last, last_at, size = seen
-        goes_on = last is not None and last > step
-        return (
-            session not in self._referenced,
-            session not in self._forks,
-            not self._shares_folder(session),
-            not (goes_on or size > WINDOW_BYTES or last == step),
-            goes_on,
-            0.0 if (time_s := records.time_of(last_at)) is None else self._gap_s(time_s),
-        )
+    def _bounds(self, siblings: Iterable[tuple[str, layout.Probed]]) -> Iterator[_Fit]:
+        """The siblings with a score that theirs cannot be better than, without reading more of them."""
+        step, start_s, time_of = self._child.first_step - 1, self._child.first_s, records.time_of
+        referenced, forks, folders = self._referenced, self._forks, self._folders
+        for name, seen in siblings:
+            _, _, _, last, last_at, size = seen
+            goes_on = last is not None and last > step
+            lacks_it = not (goes_on or size > WINDOW_BYTES or last == step)
+            time_s = time_of(last_at)
+            gap_s = 0.0 if time_s is None else inf if start_s is None else max(0.0, start_s - time_s)
+            shares_none = name not in folders or not self._shares_folder(name)
+            yield (name not in referenced, name not in forks, shares_none, lacks_it, goes_on, gap_s), name, seen
 
-    def _search(self, bounded: list[_Fit]) -> _Fit | None:
+    def _search(self, siblings: list[tuple[str, layout.Probed]]) -> _Fit | None:
         """Reads on in the siblings, the most promising first, until no other can be better than the best.  Of equal
         scores the smaller id wins.
         """
+        bounded = list(self._bounds(siblings))
         heapify(bounded)
         best: _Fit | None = None
+        most = BATCH
         while bounded and (best is None or bounded[0][:2] < best[:2]):
             batch: list[_Fit] = []
-            while bounded and len(batch) < BATCH:
+            while bounded and len(batch) < most and (best is None or bounded[0][:2] < best[:2]):
                 fit = heappop(bounded)
                 if self._began_before(fit[2]):
                     batch.append(fit)
+            most *= 2
             for (_, name, seen), found in zip(batch, self._candidates([fit[2][0] for fit in batch]), strict=True):
                 score = None if found is None else self._score(name, found)
                 if score is not None and (best is None or (score, name) < best[:2]):
@@ -269,7 +259,7 @@ class _Walk:
 
     def _gap_s(self, time_s: float | None) -> float:
         if time_s is None or self._child.first_s is None:
-            return float("inf")
+            return inf
         return max(0.0, self._child.first_s - time_s)
 
     def _shares_folder(self, session: str) -> bool:
