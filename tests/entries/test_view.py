@@ -137,10 +137,10 @@ def test_what_was_put_in_the_place_of_a_result_is_sent(scope_of):
     assert last["message"]["content"][0]["content"] == "short"
 
 
-def test_what_a_command_printed_is_sent_in_the_users_name(scope_of):
+def test_what_a_command_printed_beside_the_conversation_is_not_sent(scope_of):
     printed = system("b", "a", "local_command", content="<local-command-stdout>ok</local-command-stdout>")
     scope = scope_of(*chat("a"), printed, system("c", "b"))
-    assert spoken(scope, model_view(scope)) == ["Do it.", "<local-command-stdout>ok</local-command-stdout>"]
+    assert spoken(scope, model_view(scope)) == ["Do it."]
 
 
 def test_what_the_user_asked_during_a_turn_is_sent(scope_of):

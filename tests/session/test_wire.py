@@ -130,10 +130,10 @@ def test_nothing_becomes_nothing():
     assert wire([]) == ([], [])
 
 
-def test_rows_of_the_system_are_not_sent_but_for_what_a_command_printed(session_of):
+def test_rows_of_the_system_are_not_sent(session_of):
     printed = system("c", "b", "local_command", content="<local-command-stdout>ok</local-command-stdout>")
     rows = [*chat("a", "b"), printed, system("d", "c"), attachment("e", "d"), meta("f", "e", "Hidden.")]
-    assert roles(session_of(*rows).view("wire"))[-1] == ("u", "<local-command-stdout>ok</local-command-stdout> Hidden.")
+    assert roles(session_of(*rows).view("wire"))[-1] == ("u", "Hidden.")
 
 
 def test_a_failed_request_is_not_sent(session_of):

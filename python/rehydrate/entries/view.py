@@ -117,7 +117,7 @@ def sent(scope: Scope, view: View, *, folder: str, agent_id: str | None = None) 
     log = scope.log
     known = replacements(scope, agent_id=agent_id)
     for index in view.entries:
-        record = _spoken(log, index) or _printed(log, index) or _attached(log, index)
+        record = _spoken(log, index) or _attached(log, index)
         if index == view.summary == view.boundary:
             text = summary_in(log, index)
             record = {**log.record(index), "type": "user", "message": {"role": "user", "content": text}}
@@ -192,16 +192,6 @@ def _said(record: Record) -> list[Record]:
 
 def _spoken(log: Log, index: int) -> Record:
     return log.record(index) if log.types[index] in ("user", "assistant") else {}
-
-
-def _printed(log: Log, index: int) -> Record:
-    """What a command to the client printed, as it is sent: in the user's name; empty for anything else."""
-    if log.types[index] != "system":
-        return {}
-    record = log.record(index)
-    if record.get("subtype") != "local_command" or not isinstance(record.get("content"), str):
-        return {}
-    return {**record, "type": "user", "message": {"role": "user", "content": record["content"]}}
 
 
 def _attached(log: Log, index: int) -> Record:
