@@ -9,12 +9,12 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any
 
 from rehydrate import plan as planning
 from rehydrate import scan
 from rehydrate.clients import module
+from rehydrate.dataclass import dataclass, replace
 from rehydrate.deadline import Deadline, TooLate
 from rehydrate.invocation import Reply, is_off
 from rehydrate.plan import Desk, Plan

@@ -7,7 +7,8 @@ when it is first asked for.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from rehydrate.dataclass import dataclass
 
 Step = int | str
 

@@ -14,9 +14,9 @@ import re
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from rehydrate.credentials import fold, is_secret
+from rehydrate.dataclass import dataclass
 
 SIZE_MAX_BYTES = 2 * 1024 * 1024
 """The largest file that is read, inclusive."""

@@ -17,9 +17,9 @@ import re
 import stat
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from rehydrate.dataclass import dataclass
 from rehydrate.paths import state_folder
 
 LEDGER = "registrations.json"

@@ -9,11 +9,11 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from rehydrate.clients import module
 from rehydrate.conversation import Boundary, Lineage
+from rehydrate.dataclass import dataclass, replace
 from rehydrate.deadline import Deadline, TooLate
 from rehydrate.scan import Tail, iter_records, scan_tail
 from rehydrate.serve import serve

@@ -13,10 +13,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from rehydrate import private
+from rehydrate.dataclass import dataclass
 from rehydrate.digest import sha256
 from rehydrate.paths import state_folder
 from rehydrate.state import StateUnavailable
@@ -110,7 +110,8 @@ class Desk:
 
     def save(self, plan: Plan) -> None:
         """Replace the plan.  OSError when that cannot be."""
-        raw = {"version": VERSION, "client": self._spot.client, **asdict(plan)}
+        raw: dict[str, Any] = {"version": VERSION, "client": self._spot.client}
+        raw |= {name: getattr(plan, name) for name in plan.__match_args__}
         data = (json.dumps(raw) + "\n").encode()
         if len(data) > _SIZE_MAX:
             raise ValueError("the plan is larger than any that is read")

@@ -4,11 +4,11 @@ Nothing is written here and nothing is remembered; same log, same files, same se
 """
 
 import os
-from dataclasses import dataclass, replace
 from typing import Any
 
 from rehydrate.clients import module
 from rehydrate.conversation import Boundary, Conversation, Lineage
+from rehydrate.dataclass import dataclass, replace
 from rehydrate.files import Access
 from rehydrate.plan import text_name
 from rehydrate.recall import Rehydration, build

@@ -7,11 +7,11 @@ be right.  Without a settings file no parser is imported.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from rehydrate import settingsfile
 from rehydrate.clients import HOOKED
+from rehydrate.dataclass import dataclass, replace
 from rehydrate.paths import home_folder, settings_file
 
 PART_BYTES_MAX = 48_907
@@ -77,7 +77,7 @@ class InForce:
 
 
 _DEFAULTS: dict[str, Value] = {
-    each.name: getattr(Settings(), each.name) for each in fields(Settings) if each.name != "disabled"
+    name: getattr(Settings(), name) for name in Settings.__match_args__ if name != "disabled"
 }
 _ENABLED = {f"clients.{client}.enabled": client for client in HOOKED}
 KEYS = (*_DEFAULTS, *_ENABLED)

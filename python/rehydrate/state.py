@@ -11,10 +11,10 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from rehydrate import private
+from rehydrate.dataclass import dataclass, replace
 from rehydrate.digest import sha256
 from rehydrate.paths import state_folder
 from rehydrate.private import Busy as Busy

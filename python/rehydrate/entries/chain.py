@@ -10,8 +10,9 @@ from array import array
 from bisect import bisect, bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+from rehydrate.dataclass import dataclass
 
 from . import messages
 from .compaction import preserved

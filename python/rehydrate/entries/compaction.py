@@ -5,7 +5,7 @@ anchor), and what came after the summary stands behind them.  What a boundary sa
 when it names an entry that is not there, nothing was kept, for a wrong guess could bring the whole history back.
 """
 
-from dataclasses import dataclass
+from rehydrate.dataclass import dataclass
 
 from .log import Record, member
 from .scope import Scope, boundary_of, summary_in

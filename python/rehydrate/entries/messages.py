@@ -5,9 +5,10 @@ Every accessor is tolerant: a member that is missing or of another type than exp
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
+
+from rehydrate.dataclass import dataclass, field
 
 from .log import Record, member, text_member
 

@@ -7,8 +7,8 @@ the line of descent, the others (and some of the blocks) are side branches.  Her
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
+from rehydrate.dataclass import dataclass, field
 from rehydrate.scan._entries import Sign
 
 from . import messages

@@ -7,7 +7,8 @@ or nothing at all, reports of failed requests.  What is left out is listed with 
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from rehydrate.dataclass import dataclass, replace
 
 from . import messages
 from .chain import Chain, Gap, descent, walk

@@ -6,9 +6,9 @@ conversation, same files, same settings: same characters.  No client and no tran
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rehydrate.conversation import Conversation
+from rehydrate.dataclass import dataclass
 from rehydrate.digest import sha256
 from rehydrate.files import Access
 from rehydrate.recall.delivery import LIMIT_MIN, measure_of, pack

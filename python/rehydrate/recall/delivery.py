@@ -6,8 +6,8 @@ first: requests, then the dialogue from its end backwards (within a part in read
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
+from rehydrate.dataclass import dataclass, field
 from rehydrate.recall.render import Item, Section, heading, render_item, render_label, render_lines, render_quote
 from rehydrate.recall.text import cut_before
 

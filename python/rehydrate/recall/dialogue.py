@@ -6,9 +6,9 @@ the entry before them; those up to the boundary are the last entry, which says w
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 
 from rehydrate.conversation import KEPT_CHARS, Conversation, Step, ToolCall, Turn
+from rehydrate.dataclass import dataclass, field, replace
 from rehydrate.recall.render import Item, Section, fit, heading, render_item, signposts, step_word
 from rehydrate.recall.text import Clipped, clip_ends, code, left_out_mark, named, one_line, squeezed, start_of
 from rehydrate.settings import Settings

@@ -6,11 +6,11 @@ text is marked; the most important item of a list comes first, and a level only 
 
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 
 from rehydrate.conversation import KEPT_CHARS, Conversation, ToolCall, Turn
 from rehydrate.credentials import is_secret
+from rehydrate.dataclass import dataclass, field
 from rehydrate.files import normalise
 from rehydrate.notable import LINE_CHARS, SENTENCE_CHARS, is_rule, spans, telling_spans
 from rehydrate.recall.delivery import Measure

@@ -9,10 +9,10 @@ with what is left of the room the dialogue from its end backwards.  What a host 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
 from rehydrate.conversation import Conversation
+from rehydrate.dataclass import dataclass, field
 from rehydrate.recall.delivery import measure_of
 from rehydrate.recall.gist import (
     Clean,

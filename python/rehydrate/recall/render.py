@@ -5,10 +5,10 @@ nowhere else, so that what is counted is what is written: the whole text is the 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from rehydrate.conversation import Conversation, Step
+from rehydrate.dataclass import dataclass, field
 from rehydrate.recall.text import Clipped, clip, fence, id_word
 
 NOTE = (

@@ -2,11 +2,11 @@
 
 import posixpath
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 
 from rehydrate.conversation import FileTouch
+from rehydrate.dataclass import dataclass
 from rehydrate.files import FileText, normalise
 from rehydrate.recall.render import Item, fit, step_word
 from rehydrate.recall.text import Clipped, one_line

@@ -1,11 +1,11 @@
 """What one call of a tool was about, and what of its result is worth keeping."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rehydrate import notable
 from rehydrate.conversation import KEPT_CHARS, ToolCall
+from rehydrate.dataclass import dataclass
 from rehydrate.entries import messages
 from rehydrate.entries.log import Record, member, text_member
 

@@ -9,10 +9,10 @@ named, and what was started and is not known to have ended.  Most of its records
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from rehydrate import notable
 from rehydrate.conversation import KEPT_CHARS, Agent, FileTouch, ToolCall, Turn
+from rehydrate.dataclass import dataclass, field, replace
 from rehydrate.entries import messages
 from rehydrate.entries.log import Log, Record, may_be_escaped, member, text_member
 from rehydrate.entries.scope import BOUNDARY, Scope, boundary_of

@@ -9,10 +9,10 @@ gone, the copy stands in for it.
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import islice
 
 from rehydrate.conversation import Lineage, Segment
+from rehydrate.dataclass import dataclass
 from rehydrate.entries import messages
 from rehydrate.entries.chain import descent
 from rehydrate.entries.ends import leaf

@@ -5,10 +5,10 @@ Never used by the hook.  A summary reads the index of one transcript and a few o
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from rehydrate.conversation import KEPT_CHARS
+from rehydrate.dataclass import dataclass
 from rehydrate.entries import metadata
 from rehydrate.entries.log import Log
 from rehydrate.entries.scope import Scope, boundaries

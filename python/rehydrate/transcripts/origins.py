@@ -6,10 +6,10 @@ hint, and so is the source's own word that it went on elsewhere.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from rehydrate import scan
+from rehydrate.dataclass import dataclass, field
 from rehydrate.entries.log import Log
 from rehydrate.paths import is_id, open_file
 from rehydrate.scan._entries import Sign

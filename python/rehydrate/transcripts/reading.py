@@ -5,13 +5,13 @@ an entry.  A conversation is read from its newest entry back, so that of the tex
 rehydration can reach.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rehydrate.conversation import Boundary, Conversation, Segment
+from rehydrate.dataclass import replace
+from rehydrate.digest import sha256
 from rehydrate.entries.chain import Gap, descent, last_said
 from rehydrate.entries.compaction import preserved
 from rehydrate.entries.ends import leaf
@@ -27,13 +27,13 @@ FORMS = {"auto": 1, "manual": 2}
 """Of a boundary, by what set it off; 3 for anything else."""
 
 
-@dataclass(frozen=True)
 class Survey:
     """What a transcript says of its compactions."""
 
-    place: Place
-    last_step: str | None
-    """The entry that the conversation ends with; None when it has none."""
+    def __init__(self, place: Place, last_step: str | None) -> None:
+        self.place = place
+        self.last_step = last_step
+        """The entry that the conversation ends with; None when it has none."""
 
     @cached_property
     def boundaries(self) -> tuple[Boundary, ...]:
@@ -168,7 +168,7 @@ def _name(place: Place, scope: Scope, marks: list[int], number: int) -> str:
     tip = leaf(scope)
     last = None if tip is None else last_said(scope, tip, boundaries=marks)
     uuid = "" if last is None else scope.log.entries[last].uuid or ""
-    digest = hashlib.sha256(os.fsencode(place.session) + b"\0%d\0" % number)
+    digest = sha256(os.fsencode(place.session) + b"\0%d\0" % number)
     digest.update(uuid.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:8]
 

@@ -8,7 +8,8 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from rehydrate.dataclass import dataclass
 
 from . import layout
 

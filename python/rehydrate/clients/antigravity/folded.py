@@ -4,11 +4,11 @@ Gives what `kept` gives.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rehydrate import scan
 from rehydrate.conversation import FileTouch, Turn
+from rehydrate.dataclass import dataclass
 
 from . import records
 from .kept import Reach

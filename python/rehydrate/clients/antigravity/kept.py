@@ -5,10 +5,10 @@ Of the texts no more are ever held than a rehydration can reach, and a little.
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from rehydrate import scan
 from rehydrate.conversation import FileTouch, Turn
+from rehydrate.dataclass import dataclass, replace
 
 from . import records
 from .touches import Ends

@@ -10,11 +10,11 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
 from rehydrate import scan
+from rehydrate.dataclass import dataclass, replace
 from rehydrate.paths import copy_bytes, home_folder
 from rehydrate.paths import encodable as encodable
 from rehydrate.paths import is_id as is_id

@@ -5,10 +5,10 @@ Never used by the hook.  A summary reads one transcript, streaming; the census o
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from rehydrate import scan
 from rehydrate.conversation import KEPT_CHARS
+from rehydrate.dataclass import dataclass
 
 from . import layout, transcript
 

@@ -2,10 +2,10 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from rehydrate.conversation import Turn
+from rehydrate.dataclass import replace
 
 
 class Finished(Protocol):

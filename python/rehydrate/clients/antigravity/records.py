@@ -7,12 +7,12 @@ but is no text.  `thinking` is never looked at.
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from rehydrate.conversation import KEPT_CHARS, ToolCall
+from rehydrate.dataclass import dataclass
 
 READ_TOOLS = frozenset({"read_file", "view_file"})
 WRITE_TOOLS = frozenset(

@@ -5,10 +5,10 @@ file, without a word, for things it does not like, and passes over a handler tha
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rehydrate import hostfile, jsonspans, launch
+from rehydrate.dataclass import dataclass
 
 NAME = "rehydrate"
 """Our hook's name in the file."""

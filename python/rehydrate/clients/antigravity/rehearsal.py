@@ -6,12 +6,12 @@ Never imported by the hook.  Everything lies in one folder that the caller made 
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rehydrate.clients.antigravity import layout
 from rehydrate.clients.antigravity.contract import MESSAGES, NOTHING
 from rehydrate.conversation import MARKER_HEAD
+from rehydrate.dataclass import dataclass
 from rehydrate.launch import Command
 from rehydrate.settings import PART_BYTES_MAX
 

@@ -9,12 +9,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import BinaryIO
 
 from rehydrate import scan
 from rehydrate.conversation import MARKER_HEAD, Boundary, Conversation, Segment
+from rehydrate.dataclass import dataclass, field
 from rehydrate.digest import sha256
 
 from . import layout, preceding, records

@@ -1,10 +1,10 @@
 """What the log shows of our hook after a compaction: what of its answers the model got, and what went wrong in it."""
 
 import re
-from dataclasses import dataclass
 
 from rehydrate import scan
 from rehydrate.conversation import MARKER_HEAD
+from rehydrate.dataclass import dataclass
 from rehydrate.entries.messages import time_of
 
 REMEMBERED = False

@@ -8,10 +8,10 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from rehydrate import scan, unseen
 from rehydrate.conversation import MARKER_HEAD
+from rehydrate.dataclass import dataclass
 
 from . import layout
 

@@ -13,11 +13,11 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from math import inf
 
 from rehydrate import scan
+from rehydrate.dataclass import dataclass
 from rehydrate.paths import encodable as encodable
 from rehydrate.paths import home_folder
 from rehydrate.paths import is_id as is_id

@@ -7,10 +7,10 @@ client passes over the smallest part (measured with 2.1.332).  A plugin's `hooks
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rehydrate import hostfile, jsonspans, launch
+from rehydrate.dataclass import dataclass
 from rehydrate.settings import read_settings
 
 HOOKS = "hooks"

@@ -6,12 +6,12 @@ Never imported by the hook.  Everything lies in one folder that the caller made 
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rehydrate.clients.claude_code import layout
 from rehydrate.clients.claude_code.contract import VALUE_UNITS_MAX
 from rehydrate.conversation import MARKER_HEAD
+from rehydrate.dataclass import dataclass
 from rehydrate.launch import Command
 from rehydrate.settings import VALUES_MAX, read_settings
 

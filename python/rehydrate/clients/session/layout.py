@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 
 from rehydrate import scan
+from rehydrate.dataclass import dataclass
 from rehydrate.paths import encodable, is_id
 from rehydrate.session.file import check_format
 from rehydrate.session.listing import places, written_ns
