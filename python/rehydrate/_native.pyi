@@ -16,6 +16,7 @@ __all__ = [
     "gate",
     "iter_records",
     "iter_steps",
+    "member_spans",
     "members_at",
     "notable_lines",
     "notable_rule",
@@ -128,6 +129,12 @@ class Fold:
 
 def members_at(path: bytes, places: list[tuple[int, int]], members: list[bytes]) -> list[tuple[Any, ...] | None]:
     """Values as the rows of `iter_records` have them; None where no record stands at an offset with that length."""
+
+def member_spans(object: bytes, members: list[bytes]) -> list[tuple[int, int] | None] | None:
+    """Where in the bytes of an object the values of some members begin and end, None for one that it does not have.
+
+    None when it is no whole object, or one that is nested more than 64 deep.
+    """
 
 def cursor_at(path: bytes, offset: int) -> tuple[int, int, str]: ...
 def iter_steps(

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::lines::ReadAt;
 use crate::members::{Progress, walk_line};
 use crate::open::Opened;
-use crate::walker::{Keys, Walker};
+use crate::walker::{Keys, Span, Walker};
 use crate::whole::Objects;
 use crate::window::{OnDisk, Window, read_all};
 
@@ -30,6 +30,15 @@ pub fn members_at(
             other => other.map_err(Error::reading(&opened.path, offset)),
         };
     places.iter().map(&mut read).collect()
+}
+
+/// Where in the bytes of an object the values of the wanted members stand; None when it is no whole object, or one that
+/// only a walk can tell for one (it may be nested deep).
+#[must_use]
+pub fn member_spans(object: &[u8], names: &[&[u8]]) -> Option<Vec<Option<Span>>> {
+    let mut spans = Vec::new();
+    let end = Objects::new(object).end(0, &Keys::new(names), &mut spans);
+    (end == Some(object.len())).then_some(spans)
 }
 
 fn one(

@@ -42,6 +42,21 @@ compactions = st.fixed_dictionaries(
         "preservedSegment": maybe(st.fixed_dictionaries({"headUuid": uuids, "anchorUuid": uuids, "tailUuid": uuids})),
     },
 )
+told = st.fixed_dictionaries(
+    {},
+    optional={
+        "isAsync": some([True, False]),
+        "status": maybe(some(["async_launched", "completed"])),
+        "agentId": maybe(some(["1", "2"])),
+        "backgroundTaskId": maybe(some(["1", "b"])),
+        "description": maybe(st.just("Look.")),
+        "file": maybe(
+            st.fixed_dictionaries({"startLine": some([1, 3, None]), "numLines": some([1, 3]), "content": odd})
+        ),
+        "structuredPatch": maybe(st.just([{"newStart": 3, "newLines": 2}])),
+        "stdout": odd,
+    },
+)
 kinds = ["user", "user", "assistant", "assistant", "system", "attachment", "progress", "content-replacement"]
 records = st.fixed_dictionaries(
     {"uuid": uuids, "parentUuid": uuids, "type": maybe(some([*kinds, "last-prompt", "summary"]))},
@@ -61,6 +76,7 @@ records = st.fixed_dictionaries(
         "attachment": maybe(
             st.fixed_dictionaries({"type": maybe(some(["queued_command", "file"])), "prompt": maybe(st.just("Go."))})
         ),
+        "toolUseResult": maybe(told),
         "replacements": maybe(st.lists(st.just({"messageUuid": "a", "toolUseId": "1"}), max_size=1)),
         "timestamp": maybe(st.just("2026-01-01T00:00:00Z")),
     },

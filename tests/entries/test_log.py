@@ -1,11 +1,15 @@
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rehydrate.entries import log as log_module
-from rehydrate.entries.log import Log
+from rehydrate.entries.log import Log, member
 from tests.entries.making import chat, user
-from tests.helpers import write_lines
+from tests.helpers import needs_native, write_lines
 
 
 def test_a_record_is_read_when_it_is_asked_for(scope_of):
@@ -102,3 +106,70 @@ def test_what_can_be_no_path_is_an_error_of_the_system():
 
 def test_damaged_lines_are_counted(scope_of):
     assert scope_of(*chat("a"), b"{broken", b"\0" * 40 + b"[]").log.damaged == 2
+
+
+WANTED = {"status": None, "file": {"start": None, "count": None}, "patch": None}
+"""Of a member `told`."""
+texts = [b'""', b'"a,\\"told\\":{"', b'"\xff\xc3"', b'"\\ud83d"', b'"\\ud83d\\ude00"', b'"\\ud83d\\ud83d\\ude00"']
+numbers = [b"1", b"-0.5e3", b"1e999", b"NaN", b"9" * 5_000]
+nested = [b"[" * depth + b"]" * depth for depth in (2, 70, 600)]
+scalars = st.sampled_from([b"true", b"null", *texts, *numbers, *nested])
+keys = st.sampled_from(
+    [b'"told"', b'"told"', b'"t\\u006fld"', b'"x"', b'"file"', b'"status"', b'"st\\u0061tus"', b'"start"', b'"patch"']
+)
+
+
+def objects(values):
+    blank = st.sampled_from([b"", b"", b" ", b"\t"])
+    pairs = st.lists(st.tuples(keys, blank, values).map(lambda each: each[0] + each[1] + b":" + each[1] + each[2]))
+    return pairs.map(lambda each: b"{" + b",".join(each) + b"}")
+
+
+values = st.recursive(
+    scalars,
+    lambda inner: objects(inner) | st.lists(inner, max_size=3).map(lambda each: b"[" + b",".join(each) + b"]"),
+    max_leaves=12,
+)
+
+
+def only(found, wanted):
+    """What is wanted of a decoded value."""
+    if not isinstance(found, dict):
+        return {}
+    kept = {name: found[name] for name in wanted if name in found}
+    return {
+        name: only(each, wanted[name]) if wanted[name] and isinstance(each, dict) else each
+        for name, each in kept.items()
+    }
+
+
+def without_told(record):
+    return {name: value for name, value in record.items() if name != "told"}
+
+
+@needs_native
+@settings(max_examples=400, deadline=None)
+@given(objects(values))
+def test_a_record_and_what_is_wanted_of_a_member_are_those_that_all_of_it_decoded_has(raw):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "a.jsonl")
+        path.write_bytes(raw + b"\n")
+        with Log(str(path)) as log:
+            record, told = log.record_and(0, "told", WANTED)
+            whole = log.record(0)
+    assert without_told(record) == without_told(whole)
+    assert only(told, WANTED) == only(member(whole, "told"), WANTED)
+
+
+@needs_native
+def test_of_a_member_only_what_is_wanted_is_decoded(scope_of):
+    told = {"file": {"content": "x" * 9_000, "start": 3}, "stdout": "y" * 9_000, "status": "done"}
+    log = scope_of(user("a", None, told=told)).log
+    assert log.record_and(0, "told", WANTED)[1] == {"file": {"start": 3}, "status": "done"}
+
+
+def test_what_is_wanted_of_a_record_cut_off_since_is_empty(tmp_path):
+    path = write_lines(tmp_path / "a.jsonl", chat("a", "b"))
+    with Log(path) as log:
+        os.truncate(path, log.entries[1].offset + 5)
+        assert log.record_and(1, "told", WANTED) == ({}, {})

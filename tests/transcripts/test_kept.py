@@ -1,3 +1,4 @@
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -11,7 +12,8 @@ from rehydrate.entries.view import full_view
 from rehydrate.transcripts import kept
 from tests.entries.making import assistant, attachment, boundary, call, chat, result, summary, text, user
 from tests.entries.strategies import records as records_of_any_shape
-from tests.helpers import dump, write_lines
+from tests.entries.strategies import told as notes_of_any_shape
+from tests.helpers import dump, needs_native, write_lines
 
 
 @pytest.fixture
@@ -175,3 +177,24 @@ def test_a_look_spares_nothing_that_reading_would_keep(rows, read):
         with open(path, "wb") as file:
             file.write(b"".join(dump(row) + b"\n" for row in rows))
         assert everything(unseen=False) == everything(unseen=True)
+
+
+@needs_native
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(["Bash", "Read", "Edit", "Task"]), notes_of_any_shape)
+def test_the_notes_on_a_result_say_the_same_where_only_some_of_them_are_decoded(tool, told):
+    def everything(can_split):
+        found = kept.Kept()
+        with Log(path) as log, pytest.MonkeyPatch.context() as patch:
+            patch.setattr("rehydrate.entries.log._CAN_SPLIT", can_split)
+            scope = Scope(log)
+            entries = full_view(scope).entries
+            log._records.clear()  # so near the end all of it was decoded already
+            found.add(scope, entries, segment=0, own=True)
+        return found.turns(), found.touches(), found.agents()
+
+    used = call("t", tool, file_path="/a", command="make")
+    brought = result("c", "b", "t", words="3 tests failed", toolUseResult=told)
+    with TemporaryDirectory() as folder:
+        path = write_lines(Path(folder, "a.jsonl"), [*chat("a"), assistant("b", "a", used), brought])
+        assert everything(can_split=True) == everything(can_split=False)

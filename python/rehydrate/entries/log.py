@@ -8,13 +8,14 @@ import os
 import re
 import stat
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rehydrate import scan
 from rehydrate.paths import open_file
 from rehydrate.scan import Entries, Entry
 from rehydrate.scan._decode import load
+from rehydrate.scan._decode import value as decoded
 from rehydrate.scan._entries import Sign
 
 KEPT_RECORDS = 512
@@ -25,9 +26,12 @@ KEPT_TREES = 2
 _STRETCH = 32_768
 """Records that are looked through at a time for those of one type."""
 
+_CAN_SPLIT = hasattr(scan.implementation(), "member_spans")
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 
 Record = dict[str, Any]
+Wanted = Mapping[str, "Wanted | None"]
+"""The members of an object that are of use; of each that is an object those of its own, None for all of it."""
 
 
 class Known:
@@ -134,6 +138,22 @@ class Log:
             self._held -= length
         return found
 
+    def record_and(self, index: int, name: str, wanted: "Wanted") -> tuple[Record, Record]:
+        """The record, and what is wanted of one of its members, an object; empty when it is none.
+
+        For a member that is large and of which little is of use: where the native module is, the rest of it is never
+        decoded, and it may be missing in the record.
+        """
+        if index not in self._records:
+            entry = self.entries[index]
+            raw = self.read(entry)
+            spans = _spans(raw, (name,))
+            if spans and spans[0]:
+                start, end = spans[0]
+                return _decoded(raw[:start] + b"null" + raw[end:], entry.offset), _picked(raw[start:end], wanted)
+        record = self.record(index)
+        return record, member(record, name)
+
     def of_type(self, kind: str, *, end: int | None = None, backwards: bool = False) -> Iterator[int]:
         """The records of one type, entries or not, replays left out; those before `end`."""
         starts = range(0, len(self.entries) if end is None else end, _STRETCH)
@@ -180,6 +200,27 @@ def _decoded(raw: bytes, offset: int) -> Record:
     except ValueError:  # nested too deep, or rewritten meanwhile
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _spans(raw: bytes, names: Iterable[str]) -> list[tuple[int, int] | None] | None:
+    """Where in the bytes of an object its members stand; None when that is not to be had without decoding it."""
+    if not _CAN_SPLIT:
+        return None
+    found: list[tuple[int, int] | None] | None = scan.implementation().member_spans(raw, list(map(str.encode, names)))
+    return found
+
+
+def _picked(raw: bytes, wanted: Wanted) -> Record:
+    """What is wanted of the bytes of a value; empty when it is no object."""
+    spans = _spans(raw, wanted)
+    if spans is None:  # no object
+        return {}
+    found = {}
+    for (name, inner), span in zip(wanted.items(), spans, strict=True):
+        if span is not None:
+            value = raw[span[0] : span[1]]
+            found[name] = _picked(value, inner) if inner and value[:1] == b"{" else decoded(value)
+    return found
 
 
 def may_be_escaped(raw: bytes) -> bool:

@@ -141,6 +141,11 @@ def members_at(
     return _native.members_at(_path(path), places, [key.encode() for key in keys])
 
 
+def member_spans(raw: bytes, names: "Sequence[bytes]") -> "list[tuple[int, int] | None] | None":
+    """Where in the bytes of an object the values of these members stand; None when only decoding it tells."""
+    return _native.member_spans(raw, list(names))
+
+
 def decoded(raw: bytes) -> object:
     """What a value's bytes say."""
     from ._decode import value

@@ -7,7 +7,7 @@ from rehydrate import notable
 from rehydrate.conversation import KEPT_CHARS, ToolCall
 from rehydrate.dataclass import dataclass
 from rehydrate.entries import messages
-from rehydrate.entries.log import Record, member, text_member
+from rehydrate.entries.log import Record, Wanted, member, text_member
 
 READ_TOOLS = frozenset({"Read", "NotebookRead"})
 WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
@@ -15,6 +15,12 @@ PATH_CHARS = 32_767
 """Longer is no path anywhere."""
 _DETAILS = ("description", "prompt", "pattern", "query", "url", "subject", "skill", "message")
 _RANGES = 6
+
+
+TOLD: Wanted = dict.fromkeys(("isAsync", "status", "agentId", "backgroundTaskId", "description", "structuredPatch")) | {
+    "file": dict.fromkeys(("startLine", "numLines", "totalLines"))
+}
+"""What of the client's notes on a result is of use; the rest is the result once more, and the file as it was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,8 +216,8 @@ class Kept:
 
     def _add_user(self, log: Log, index: int, segment: int, *, is_asked: bool) -> None:
         """`is_asked`: what stands in a sidechain is a request, too."""
-        record, uuid = log.record(index), log.entries[index].uuid or ""
-        told = member(record, "toolUseResult")
+        record, told = log.record_and(index, "toolUseResult", calls.TOLD)
+        uuid = log.entries[index].uuid or ""
         for result in messages.results(record):
             outcome = Outcome(result, told, messages.time_of(record))
             if not self._is_far:

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyList, PyTuple};
 
 use super::reader::give_value;
@@ -15,6 +16,7 @@ use crate::turns::{self, Before, Row, SAID, USER};
 pub(super) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_turns, module)?)?;
     module.add_function(wrap_pyfunction!(members_at, module)?)?;
+    module.add_function(wrap_pyfunction!(member_spans, module)?)?;
     module.add_class::<Turns>()?;
     module.add_class::<Fold>()
 }
@@ -147,4 +149,13 @@ fn members_at<'py>(
         }
     }
     Ok(rows)
+}
+
+type Spans = Vec<Option<(usize, usize)>>;
+
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // as above
+fn member_spans(object: &[u8], members: Vec<PyBackedBytes>) -> Option<Spans> {
+    let names: Vec<&[u8]> = members.iter().map(|name| &**name).collect();
+    inside::member_spans(object, &names)
 }
