@@ -81,6 +81,7 @@ class Log:
         self.size: int = tree.size
         """Bytes in the file when it was read."""
         self._file = open_file(path).detach()  # what is there may be no file, or a link, by now
+        self._last: tuple[int, Entry] | None = None
         self._records: OrderedDict[int, tuple[Record, int]] = OrderedDict()  # with its bytes in the file
         self._held = 0
 
@@ -114,9 +115,15 @@ class Log:
         """Whether it takes part in the tree: it has a uuid and is no replay."""
         return self.signs[index] & Sign.FIRST != 0
 
+    def entry(self, index: int) -> Entry:
+        """The entry at that place; the one that was asked for last is not made anew."""
+        if self._last is None or self._last[0] != index:
+            self._last = index, self.entries[index]
+        return self._last[1]
+
     def raw(self, index: int) -> bytes:
         """The record as it stands in the file; fewer bytes when the file was cut short since."""
-        return self.read(self.entries[index])
+        return self.read(self.entry(index))
 
     def read(self, entry: Entry) -> bytes:
         """The bytes of an entry: the one place where any are read."""
@@ -129,7 +136,7 @@ class Log:
         if known is not None:
             self._records.move_to_end(index)
             return known[0]
-        entry = self.entries[index]
+        entry = self.entry(index)
         found = _decoded(self.read(entry), entry.offset)
         self._records[index] = found, entry.length
         self._held += entry.length
@@ -145,7 +152,7 @@ class Log:
         decoded, and it may be missing in the record.
         """
         if index not in self._records:
-            entry = self.entries[index]
+            entry = self.entry(index)
             raw = self.read(entry)
             spans = _spans(raw, (name,))
             if spans and spans[0]:

@@ -6,7 +6,7 @@ text is marked; the most important item of a list comes first, and a level only 
 
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from rehydrate.conversation import KEPT_CHARS, Conversation, ToolCall, Turn
 from rehydrate.credentials import is_secret
@@ -186,7 +186,10 @@ class Subjects:
         self._found = found[:LISTED_MAX]
         self._clean = clean
         self._measure = measure
-        self._may_be_shown = cache(_may_be_shown)  # a file is asked for at one level after the other
+        # A file is asked for at one level after the other.
+        self._may_be_shown = cache(_may_be_shown)
+        self._named = cache(self._name_of)
+        self._line = cache(lambda line: _flat(_shown(line, clean, LINE_CHARS)))
 
     def at(self, level: int) -> Iterator[Item]:
         """At level 0 names only."""
@@ -212,7 +215,7 @@ class Subjects:
 
     def _item(self, subject: Subject, level: int) -> Item:
         if subject.path is not None:
-            row = named(self._clipped(one_line(self._clean(subject.title)), _PATH_UNITS))
+            row = self._named(subject.title)
             row += _ways(subject.calls, self._clean) if level else ""
         else:
             title = start_of(subject.title, self._clean, kept=KEPT_CHARS)
@@ -236,12 +239,15 @@ class Subjects:
             for call in reversed(subject.calls):
                 if rank >= len(call.noted) or not call.noted[rank]:
                     continue
-                line = _flat(_shown(call.noted[rank], self._clean, LINE_CHARS))
+                line = self._line(call.noted[rank])
                 if line not in given:
                     yield line
                     given.add(line)
                     if len(given) == _LINES_ALL[level]:
                         return
+
+    def _name_of(self, path: str) -> str:
+        return named(self._clipped(one_line(self._clean(path)), _PATH_UNITS))
 
     def _clipped(self, text: str, units: int) -> str:
         """A name within its units, its end kept."""
@@ -319,6 +325,7 @@ def _shown(text: str, clean: Clean, size: int) -> str:
     return text[: cut_before(text, size)].rstrip()
 
 
+@lru_cache  # a few tools make all the calls
 def _name(text: str, size: int) -> str:
     return named(_short(without_ticks(one_line(text)), size))
 

@@ -178,12 +178,12 @@ class Kept:
 
     def _has(self, log: Log, index: int) -> bool:
         """Whether a younger file has had the entry."""
-        uuid = log.entries[index].uuid or ""
+        uuid = log.entry(index).uuid or ""
         return any((at := entries.find(uuid)) is not None and taken[at] for entries, taken in self._taken)
 
     def _count(self, log: Log, index: int) -> None:
         """What is nothing but empty counts by its size alone."""
-        self._read_bytes += min(log.entries[index].length, RECORD_BYTES)
+        self._read_bytes += min(log.entry(index).length, RECORD_BYTES)
 
     def _is_passed_over(self, log: Log, index: int) -> bool:
         """Whether a user record is done with, as it only brings results of which no more is kept."""
@@ -217,7 +217,7 @@ class Kept:
     def _add_user(self, log: Log, index: int, segment: int, *, is_asked: bool) -> None:
         """`is_asked`: what stands in a sidechain is a request, too."""
         record, told = log.record_and(index, "toolUseResult", calls.TOLD)
-        uuid = log.entries[index].uuid or ""
+        uuid = log.entry(index).uuid or ""
         for result in messages.results(record):
             outcome = Outcome(result, told, messages.time_of(record))
             if not self._is_far:
@@ -234,14 +234,14 @@ class Kept:
         """A record of the assistant.  `file`: the number of the file that it names, as in `Entries.files`."""
         if not self._is_far:
             self._count(log, index)
-            has_path = self._add_assistant(log.record(index), log.entries[index].uuid or "", segment, own=own)
+            has_path = self._add_assistant(log.record(index), log.entry(index).uuid or "", segment, own=own)
         else:
             if not self._passed:  # what is shown word for word ends here
-                self._said.append(_Answer(segment, log.entries[index].uuid or "", is_dropped=True))
+                self._said.append(_Answer(segment, log.entry(index).uuid or "", is_dropped=True))
             self._passed += 1
             if not self._is_wanted(log, index, file):
                 return
-            has_path = self._add_far(log.record(index), log.entries[index].uuid or "", segment, own=own)
+            has_path = self._add_far(log.record(index), log.entry(index).uuid or "", segment, own=own)
         if has_path and file > 0:
             self._known.add(file)
 
