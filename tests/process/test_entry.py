@@ -247,7 +247,7 @@ def test_f59_a_working_folder_that_holds_modules_of_our_names_is_not_imported_fr
 
 
 def loaded_modules(home, session):
-    """What the hook's process has imported when it ends, beyond what the interpreter starts with."""
+    """The hook's answer, and what its process has imported when it ends, beyond what the interpreter starts with."""
     code = (
         f"import sys; sys.path.append({str(PACKAGE)!r}); before = set(sys.modules)\n"
         "import os; end = os._exit\n"
@@ -259,19 +259,27 @@ def loaded_modules(home, session):
     command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", code, "antigravity"]
     payload = json.dumps(home.payload(session)).encode()
     done = subprocess.run(command, input=payload, capture_output=True, env=home.environ, timeout=60)
-    assert done.stdout == b"{}"
-    return done.stderr.decode().split()
+    return done.stdout, done.stderr.decode().split()
 
 
 def test_with_nothing_to_do_only_the_gate_is_loaded(home):
     home.hook(C)
     home.append(C, user(12, "more"))
-    loaded = loaded_modules(home, C)
+    answer, loaded = loaded_modules(home, C)
+    assert answer == b"{}"
     ours = {"rehydrate", "rehydrate.hook"}
     if "rehydrate._native" in loaded:
         assert set(loaded) - WITH_OS == ours | {"rehydrate._native"}
     else:
         assert not {"json", "re", "typing", "dataclasses", "collections", "functools", "enum"} & set(loaded)
+
+
+def test_a_delivery_loads_nothing_that_makes_classes_slowly_and_no_openssl(home):
+    ready(home)
+    answer, loaded = loaded_modules(home, C)
+    assert len(parts_of(answer)) == 1
+    assert "rehydrate.serve" in loaded
+    assert not {"dataclasses", "inspect", "ast", "dis", "_hashlib"} & set(loaded)
 
 
 def test_with_nothing_to_do_nothing_is_written(home):
