@@ -169,3 +169,39 @@ def test_its_file_is_for_its_owner_only(place):
         assert json.load(file)["pid"] == os.getpid()
     assert os.path.getsize(held._path) < presences._MOST_BYTES
     held.end()
+
+
+OURS = "4711-0123abcd.json"
+
+
+@pytest.mark.parametrize("name", ["", "live"])
+def test_what_lies_behind_a_link_is_not_removed(place, tmp_path, name):
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "live").mkdir(parents=True)
+    files = [elsewhere / OURS, elsewhere / "live" / OURS]
+    for file in files:
+        file.write_text("not ours")
+    link = os.path.join(place.folder, name) if name else place.folder
+    os.makedirs(os.path.dirname(link))
+    os.symlink(elsewhere, link)
+    assert live(place) == []
+    assert all(file.exists() for file in files)
+
+
+@pytest.mark.parametrize("name", ["notes.json", "4711-0123abcd.json.bak", "4711-0123ABCD.json", "x4711-0123abcd.json"])
+def test_what_is_called_otherwise_is_not_removed(place, name):
+    os.makedirs(place.live_folder, 0o700)
+    path = os.path.join(place.live_folder, name)
+    with open(path, "w") as file:
+        file.write('{"pid": 1, "started": null, "kind": "x"}')
+    assert live(place) == [] and os.path.exists(path)
+
+
+def test_what_is_no_file_is_nobody_and_keeps_no_one_waiting(place, tmp_path):
+    os.makedirs(place.live_folder, 0o700)
+    target = tmp_path / "target"
+    target.write_text("x")
+    os.mkfifo(os.path.join(place.live_folder, "1-0123abcd.json"))
+    os.symlink(target, os.path.join(place.live_folder, "2-0123abcd.json"))
+    os.mkdir(os.path.join(place.live_folder, "3-0123abcd.json"))
+    assert live(place) == [] and target.exists()

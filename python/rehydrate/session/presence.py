@@ -7,11 +7,13 @@ import contextlib
 import errno
 import json
 import os
+import re
+import stat
 import sys
 from dataclasses import dataclass
 from typing import Any
 
-from rehydrate.private import make_private, read_bytes
+from rehydrate.private import check_private, make_private, read_bytes
 
 from .place import Place
 
@@ -23,6 +25,8 @@ else:
     fcntl = _fcntl
 
 _MOST_BYTES = 4_096
+_NAME = re.compile(r"[0-9]{1,20}-[0-9a-f]{8}\.json")
+"""What is called otherwise is not ours, and neither told nor removed."""
 _SAFE = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 
 
@@ -78,12 +82,18 @@ class Presence:
 def live(place: Place) -> list[Holder]:
     """Those that have the session open, in this process too, by pid; what dead ones have left is removed."""
     found = []
-    with contextlib.suppress(OSError), os.scandir(place.live_folder) as entries:
-        for path in sorted(entry.path for entry in entries):
+    with contextlib.suppress(OSError):
+        for folder in (place.folder, place.live_folder):
+            check_private(folder)  # behind a link lie the files of somebody else, which must not go
+        for path in sorted(os.path.join(place.live_folder, name) for name in _names(place)):
             with contextlib.suppress(OSError):
                 if not _removed(path) and (holder := _holder(path)):
                     found.append(holder)
     return sorted(found, key=lambda holder: (holder.pid, holder.started or 0.0, holder.kind))
+
+
+def _names(place: Place) -> list[str]:
+    return [name for name in os.listdir(place.live_folder) if _NAME.fullmatch(name)]
 
 
 def _locked(fd: int) -> bool:
@@ -102,6 +112,8 @@ def _removed(path: str) -> bool:
     try:
         if not fcntl:
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), path)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         os.unlink(path)  # under the lock: one that is just being made sees that it is gone
     except BlockingIOError:
