@@ -333,6 +333,14 @@ def test_a_session_that_names_no_folder_needs_one(write, root):
         import_session(write(SAID.replace(b"cwd", b"CWD")), root=root)
 
 
+@pytest.mark.parametrize("cwd", ["/a\0b", "/a" * 500_000], ids=lambda cwd: ascii(cwd)[:20])
+def test_what_can_be_no_folder_is_not_what_a_session_names(write, root, cwd):
+    odd = SAID.replace(b'"/w"', json.dumps(cwd).encode())
+    with pytest.raises(NotASession, match="working directory"):
+        import_session(write(odd), root=root)
+    assert import_session(write(odd, SAID), root=root).path == Place(root, "-w", ID).path
+
+
 def test_a_session_that_is_there_is_not_replaced(write, root):
     path = write(SAID)
     import_session(path, root=root)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from rehydrate.clients.claude_code import layout
-from rehydrate.session import Place, SessionLog, Sessions, key_of, user
+from rehydrate.session import Place, SessionLog, Sessions, agents_of, key_of, live, user
 
 
 def test_the_files_of_a_session_are_below_its_root_and_key(tmp_path):
@@ -72,3 +72,26 @@ def test_a_folder_whose_name_is_longer_than_a_key_can_have_sessions(tmp_path):
 def test_what_stands_behind_the_length_of_a_key_is_no_way_out(rest):
     with pytest.raises(ValueError, match="cannot be the name of a folder"):
         Place("/r", "a" * 200 + rest, "s1")
+
+
+@pytest.mark.parametrize("folder", ["", "/a\0b", "/\ud800", "/\ud8ff" * 300, "/" + "a/" * 500_000], ids=ascii)
+def test_what_can_be_no_folder_has_no_key(folder):
+    with pytest.raises(ValueError, match="cannot be a folder"):
+        key_of(folder)
+
+
+@pytest.mark.parametrize("name", ["x" * 201, "\u00e9" * 150, "\U0001f600" * 60], ids=ascii)
+def test_an_id_that_is_too_long_for_a_file_is_refused(tmp_path, name):
+    place = Place(str(tmp_path), "k", "s")
+    for make in (place.agent_path, place.agent_meta_path, place.remote_meta_path, lambda id: Place("/r", "k", id)):
+        with pytest.raises(ValueError, match="cannot be the name|plain name"):
+            make(name)
+
+
+@pytest.mark.parametrize("name", ["x" * 200, "\u00e9" * 100], ids=ascii)
+def test_the_longest_ids_can_be_names_of_files(tmp_path, name):
+    place = Place(str(tmp_path), "k", name)
+    with SessionLog(place, cwd="/w") as log:
+        log.append_durable(user("hello"))
+        log.sidechain(name, type="x").append_durable(user("hello"))
+    assert live(place) == [] and list(agents_of(place)) == [name]

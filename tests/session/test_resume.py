@@ -1,5 +1,6 @@
 """Finding a session and going on with it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -397,8 +398,9 @@ def test_what_the_host_does_not_know_is_dropped_and_told(tmp_path, row):
         {"type": "cost", "costUsd": "much"},
         {"type": "cost", "costUsd": True},
         {"type": "cost", "costUsd": -1},
+        {"type": "cost", "costUsd": 10**4000},
     ],
-    ids=str,
+    ids=lambda row: f"{row!s:.60}",
 )
 def test_a_value_that_can_be_none_is_dropped_and_told(tmp_path, row):
     found = restored(tmp_path, row)
@@ -433,6 +435,27 @@ def test_a_worktree_that_was_left_is_none(tmp_path, cwd):
 def test_where_the_folder_is_gone_that_is_said(tmp_path):
     (said,) = restored(tmp_path).dropped
     assert said.startswith("The folder /srv/project is gone: work goes on in /")
+
+
+NO_FOLDERS = ["/a\0b", "a" * 5_000, "/a" * 3_000, "/a" * 500_000, "/\x1b[2J\n"]
+
+
+@pytest.mark.parametrize("folder", NO_FOLDERS, ids=lambda folder: ascii(folder)[:20])
+def test_where_a_file_names_what_can_be_no_folder_work_goes_on_in_one_that_is_there(tmp_path, folder):
+    tree = {"type": "worktree-state", "worktreeSession": {"worktreePath": folder, "originalCwd": folder}}
+    for rows in ([tree], [user("Go.", uuid="z", cwd=folder)]):
+        with Session.open(write_session(tmp_path / "s.jsonl", *chat("a", "b"), *rows)) as session:
+            found = restore(session)
+        assert os.path.isdir(found.cwd) and found.worktree is None
+        assert [len(each) < 1_000 for each in found.dropped] == [True]
+
+
+@pytest.mark.parametrize("folder", NO_FOLDERS, ids=lambda folder: ascii(folder)[:20])
+def test_a_session_that_was_begun_in_what_can_be_no_folder_is_found_where_it_lies(sessions, begun, cwd, folder):
+    place = begun()
+    other = Place(place.root, place.key, "other")
+    Path(other.path).write_text(json.dumps({**user("Go.", uuid="z", parentUuid=None), "cwd": folder}) + "\n")
+    assert {*sessions.all(cwd=cwd)} == {place, other} and sessions.latest(cwd) in (place, other)
 
 
 def test_the_log_works_in_the_restored_folder(begun, resume, cwd, tmp_path):

@@ -29,7 +29,7 @@ from rehydrate.private import sync_folder
 
 from .errors import NotASession
 from .file import FORMAT, HEADER, check_format
-from .place import AGENT, Place, is_session_id, key_of
+from .place import AGENT, Place, is_session_id, key_of, may_be_folder
 from .stamp import MESSAGES, Stamp
 from .whole import Damage, Staging, bare_lines, damage_of, finish, folder_in, lines_of, new_file, seal_lines
 
@@ -286,7 +286,7 @@ def _check_format(path: str, *, named: str) -> None:
 
 def _cwd_of(path: str, *, named: str) -> str:
     for cwd, _, _ in scan.iter_records(path, ("cwd",)):
-        if isinstance(cwd, str) and os.path.isabs(cwd):
+        if isinstance(cwd, str) and os.path.isabs(cwd) and may_be_folder(cwd):
             return cwd
     raise NotASession(
         f"{named} names no working directory; say with `cwd` (--cwd) under which it is to be put", path=named

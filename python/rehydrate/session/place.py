@@ -21,6 +21,10 @@ KEY_CHARS = 200
 """A longer key is cut, and a digest of the whole told behind it."""
 _DIGEST_MOST = 55
 """Of the name of a folder what is left behind that, whoever made the digest."""
+ID_BYTES = 224
+"""A longer id has no room for what stands around it in the names of files, which have 255 bytes."""
+PATH_CHARS = 32_768
+"""No system has longer paths; to follow one that a file tells would take for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +87,26 @@ class Place:
 def is_key(name: str) -> bool:
     """Whether this can stand for a working directory: a plain name, which may have a digest behind KEY_CHARS."""
     rest = name[KEY_CHARS:]
-    return is_id(name[:KEY_CHARS]) and len(rest) <= _DIGEST_MOST and (not rest or is_id(f"-{rest}"))
+    is_plain = is_id(name[:KEY_CHARS]) and len(rest) <= _DIGEST_MOST and (not rest or is_id(f"-{rest}"))
+    return is_plain and len(os.fsencode(name)) <= KEY_CHARS + _DIGEST_MOST
 
 
 def is_session_id(text: str) -> bool:
     """Whether this can be a session's id: a plain name that is not that of a subagent's log."""
-    return is_id(text) and not text.startswith(AGENT)
+    return _is_plain(text) and not text.startswith(AGENT)
+
+
+def may_be_folder(path: str) -> bool:
+    """Whether there could be such a folder at all: what files tell may be anything."""
+    return 0 < len(path) <= PATH_CHARS and encodable(path)
 
 
 def key_of(cwd: str) -> str:
-    """What stands for a working directory in the root: the same for every path that leads to it."""
+    """What stands for a working directory in the root: the same for every path that leads to it.  Raises ValueError for
+    what can be no path.
+    """
+    if not may_be_folder(cwd):
+        raise ValueError(f"{cwd!r:.80} cannot be a folder")
     whole = unicodedata.normalize("NFC", os.path.realpath(cwd))
     key = re.sub("[^A-Za-z0-9]", "-", whole)
     if len(key) <= KEY_CHARS:
@@ -104,6 +118,10 @@ def key_of(cwd: str) -> str:
 
 
 def _plain(name: str, what: str) -> str:
-    if not is_id(name):
+    if not _is_plain(name):
         raise ValueError(f"the {what} {name!r:.80} cannot be the name of a file")
     return name
+
+
+def _is_plain(name: str) -> bool:
+    return is_id(name) and len(os.fsencode(name)) <= ID_BYTES

@@ -4,8 +4,8 @@ A session is found by where work goes on, by its id, its path or its title.  Res
 sent, what the host had set, whether the last turn was interrupted, and a log that appends to the same file.
 """
 
-import math
 import os
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from .errors import NotASession, SessionError
 from .listing import places, written_ns
 from .log import SessionLog
 from .messages import user
-from .place import Place, key_of
+from .place import Place, key_of, may_be_folder
 from .presence import Holder, live
 from .reading import FIRST_RECORDS, Session
 from .views import Record, View
@@ -262,7 +262,7 @@ def restore(
         dropped.append(f"The pr-link {pr!r:.80} is not known here.")
         pr = {}
     cost = said.get("cost", {}).get("costUsd")
-    if cost is not None and not (type(cost) in (int, float) and math.isfinite(cost) and cost >= 0):
+    if cost is not None and not (type(cost) in (int, float) and 0 <= cost <= sys.float_info.max):
         dropped.append(f"The cost {cost!r:.80} is not known here.")
         cost = None
     cwd, worktree = _folder(session, dropped)
@@ -288,23 +288,29 @@ def _folder(session: Session, dropped: list[str]) -> tuple[str, Record | None]:
     path = text_member(worktree, "worktreePath")
     if not path and state.get("worktreeSession"):
         dropped.append(f"The worktree-state {state['worktreeSession']!r:.80} is not known here.")
-    if path and os.path.isdir(path):
+    if path and _is_there(path):
         return path, worktree
     wanted = [text_member(worktree, "originalCwd"), session.cwd or ""] if path else [session.cwd or ""]
-    found = next((each for each in wanted if each and os.path.isdir(each)), None)
+    found = next((each for each in wanted if _is_there(each)), None)
     gone = path or wanted[-1]
     if found is None:
-        found = _existing(gone) if gone else os.getcwd()
+        found = _existing(gone) if may_be_folder(gone) else os.getcwd()
     if found != gone:
-        what = f"The {'worktree' if path else 'folder'} {gone} is gone" if gone else "No folder is known"
+        what = f"The {'worktree' if path else 'folder'} {gone:.200} is gone" if gone else "No folder is known"
         dropped.append(f"{what}: work goes on in {found}.")
     return found, None
+
+
+def _is_there(path: str) -> bool:
+    return may_be_folder(path) and os.path.isdir(path)
 
 
 def _existing(path: str) -> str:
     """The nearest folder above that is there."""
     above = os.path.dirname(os.path.abspath(path))
-    return above if os.path.isdir(above) or above == os.path.dirname(above) else _existing(above)
+    while not os.path.isdir(above) and above != os.path.dirname(above):
+        above = os.path.dirname(above)
+    return above
 
 
 def _goes_on(record: Record) -> bool:
@@ -320,6 +326,6 @@ def _was_begun_in(place: Place, cwd: str) -> bool:
         begun = next((row[0] for row in rows if isinstance(row[0], str)), None)
     except OSError:
         return False
-    if begun is None or os.path.realpath(begun) == os.path.realpath(cwd):
+    if begun is None or not may_be_folder(begun) or os.path.realpath(begun) == os.path.realpath(cwd):
         return True
     return key_of(begun) != place.key  # it was taken in for another folder than its own
