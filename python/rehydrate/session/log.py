@@ -215,9 +215,10 @@ class SessionLog:
             agent._take(theirs, put)
 
     def _agent(self, agent_id: str) -> "SessionLog":
-        if agent_id not in self._agents:
-            self._agents[agent_id] = self._make_agents(agent_id=agent_id)
-        return self._agents[agent_id]
+        agent = self._agents.get(agent_id)
+        if agent is None or agent._is_closed:
+            agent = self._agents[agent_id] = self._make_agents(agent_id=agent_id)
+        return agent
 
     def _be_present(self) -> None:
         if self.agent_id is None:
