@@ -238,3 +238,13 @@ def test_results_of_an_agents_own_file_are_replaced_by_its_own_records(tmp_path)
     rows.append({"type": "content-replacement", "agentId": "7", "replacements": [row]})
     with Session.open(write_lines(tmp_path / "agent-7.jsonl", rows)) as session:
         assert session.view("active")[2]["message"]["content"][0]["content"] == "short"
+
+
+def test_a_child_of_a_fork_reads_what_its_parent_reads(tmp_path):
+    path = write_session(tmp_path / "s.jsonl", *chat(*(f"e{number}" for number in range(600))))
+    with Session.open(path) as session:
+        child = os.fork()
+        right = all(session.messages[f"e{number}"]["uuid"] == f"e{number}" for _ in range(10) for number in range(600))
+        if not child:
+            os._exit(0 if right else 1)
+        assert (right, os.waitpid(child, 0)[1]) == (True, 0)

@@ -127,6 +127,8 @@ class Log:
 
     def read(self, entry: Entry) -> bytes:
         """The bytes of an entry: the one place where any are read."""
+        if hasattr(os, "pread"):  # a child of a fork has the same place in the file
+            return os.pread(self._file.fileno(), entry.length, entry.offset)
         self._file.seek(entry.offset)
         return self._file.read(entry.length) or b""
 
