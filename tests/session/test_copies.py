@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rehydrate.clients.claude_code import layout, lineage, transcript
-from rehydrate.session import NotASession, Place, SessionError, SessionLog, assistant, result, user
+from rehydrate.session import DamagedLine, NotASession, Place, SessionError, SessionLog, assistant, result, user
 from rehydrate.session.copies import branch, fork
 from rehydrate.session.line import bare, check
 from rehydrate.session.reading import Session
@@ -508,3 +508,22 @@ def test_a_branch_shows_what_the_session_showed_there(tmp_path_factory, steps, n
     expected = seen(place.path, at=at)
     if expected["scrollback"]:
         assert seen(made.path, at=expected["scrollback"][-1]["uuid"]) == expected
+
+
+@pytest.mark.parametrize("change", ["cut", "blanks", "gone"])
+def test_of_a_file_that_is_changed_meanwhile_no_copy_is_made(log, place, change):
+    for number in range(20):
+        log.append(user(f"number {number} " + "x" * 200))
+    log.flush()
+    with Session.open(log.path) as session, fork(session) as made:
+        if change == "blanks":
+            with open(log.path, "r+b") as file:
+                file.write(b" " * 3_000)
+        else:
+            os.truncate(log.path, 3_000 if change == "cut" else 0)
+        for copy in (lambda: branch(session), lambda: made.append(user("more"))):
+            with pytest.raises(DamagedLine) as raised:
+                copy()
+            assert raised.value.path == log.path and raised.value.offset is not None
+    assert [name for name in os.listdir(place.root) if name.startswith(".")] == []
+    assert len(os.listdir(os.path.dirname(log.path))) == 2  # its file and its folder

@@ -19,8 +19,9 @@ from rehydrate.entries.chain import descent
 from rehydrate.entries.compaction import preserved
 from rehydrate.entries.log import member, text_member
 from rehydrate.entries.scope import boundaries
+from rehydrate.scan import Entry
 
-from .errors import NotASession, SessionError
+from .errors import DamagedLine, NotASession, SessionError
 from .file import FORMAT
 from .line import bare, sealed
 from .log import SessionLog, _Batch
@@ -40,8 +41,8 @@ def branch(session: Session, *, at: str | None = None) -> Place:
     """Write a new session beside this one, which goes up to an entry; gives its place.
 
     `at`: uuid of that entry, or the message id of an answer; None: where the conversation ends.  Raises LookupError
-    when there is no such entry, NotASession when nobody has said anything, SessionError for a subagent's log, and the
-    OSError of the system; then nothing was written.
+    when there is no such entry, NotASession when nobody has said anything, SessionError for a subagent's log,
+    DamagedLine when the file is changed meanwhile, and the OSError of the system; then nothing was written.
     """
     copy = _Copy(session, _tip(session, at))
     title: dict[str, object] = {
@@ -189,9 +190,16 @@ class _Copy:
                     above = before if index in self._line else self._above(index, before)
                 values["parentUuid"] = b"null" if above is None else text_of(above)
                 known["parentUuid"] = entry.parent
-            yield with_members(bare(log.read(entry)), values, known=known)
+            yield with_members(bare(self._read(entry)), values, known=known)
             before = uuid if index in self._line else before
             on_chain = uuid if index in self._chain else on_chain
+
+    def _read(self, entry: Entry) -> bytes:
+        raw = self.session.log.read(entry)
+        if len(raw) < entry.length or not (raw.startswith(b"{") and raw.endswith(b"}")):
+            path, at = self.session.path, entry.offset
+            raise DamagedLine(f"{path} was changed at byte {at} while it was copied", path=path, offset=at)
+        return raw
 
     def _above(self, index: int, before: str | None) -> str | None:
         """The nearest entry above that is copied; the one before where there is none."""
