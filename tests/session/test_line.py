@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rehydrate.scan._decode import load
 from rehydrate.session import line as lines
 from rehydrate.session.line import bare, check, encode, seal_all, sealed, seq_of
 
@@ -106,3 +107,15 @@ def test_what_holds_itself_is_refused():
 def test_what_is_no_json_is_refused():
     with pytest.raises(TypeError):
         encode({"a": {1, 2}})
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_what_is_nested_deeper_than_readers_follow_is_refused(opening):
+    closing = {"[": "]", "{": "}"}[opening[0]]
+    for levels in (511, 512):
+        record = {"a": json.loads(opening * levels + "1" + closing * levels), "text": "[{" * 600}
+        if levels == 511:
+            assert load(encode(record), 0) == record
+        else:
+            with pytest.raises(ValueError, match="512 levels"):
+                encode(record)

@@ -27,7 +27,7 @@ class Digits(str):
 
 def load(raw: bytes, offset: int) -> "dict[str, Any]":
     """A record's bytes (one whole object) as a dict.  ValueError, naming the offset, when it is nested too deep."""
-    if _is_deep(raw, DEPTH_MAX):
+    if is_deep(raw, DEPTH_MAX):
         raise ValueError(f"record at offset {offset} is nested deeper than {DEPTH_MAX} levels")
     try:
         record: dict[str, Any] = _parse(raw)
@@ -62,7 +62,7 @@ def value(raw: bytes) -> object:
     """A member's bytes (one whole value) as `load` would give it; None when the record would be nested too deep."""
     if raw[:1] == b'"':
         return text(raw)
-    if _is_deep(raw, DEPTH_MAX - 1):
+    if is_deep(raw, DEPTH_MAX - 1):
         return None
     try:
         return _parse(raw)
@@ -95,7 +95,7 @@ def _parse(raw: bytes) -> "Any":
     return found
 
 
-def _is_deep(raw: bytes, limit: int) -> bool:
+def is_deep(raw: bytes, limit: int) -> bool:
     """Whether a valid value has more than `limit` levels of nesting."""
     if raw.count(b"{") + raw.count(b"[") <= limit:
         return False

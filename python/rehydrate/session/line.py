@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
+from rehydrate.scan._decode import DEPTH_MAX, is_deep
+
 _SEAL = re.compile(rb'([,{])"seq":([0-9]{1,18}),"crc":"[0-9a-f]{8}"\}\Z')
 _CHECK = re.compile(rb',"crc":"[0-9a-f]{8}"\}\Z')
 _CHECK_BEGIN = b',"crc":"'
@@ -35,9 +37,12 @@ def encode(record: Mapping[str, object]) -> bytes:
 def to_text(record: Mapping[str, object]) -> str:
     """The text that `encode` gives the bytes of; raises what that raises."""
     try:
-        return _text(record if type(record) is dict else dict(record))
+        text = _text(record if type(record) is dict else dict(record))
     except RecursionError:
         raise ValueError("the entry is nested too deep, or holds itself") from None
+    if text.count("{") + text.count("[") > DEPTH_MAX and is_deep(text.encode("utf-8", "replace"), DEPTH_MAX):
+        raise ValueError(f"the entry is nested deeper than the {DEPTH_MAX} levels that are read")
+    return text
 
 
 def to_bytes(text: str) -> bytes:
