@@ -449,3 +449,67 @@ def test_a_reader_passes_over_what_was_snipped(make_log):
     log.snip(["u-2"])
     log.append_durable(user("five"))
     assert sent(log.path) == ["one", "three", "four", "system", "five"]
+
+
+def test_an_agents_entry_is_taken_after_its_log_was_closed(make_log, place):
+    log = make_log()
+    log.append(user("hello"))
+    with log.sidechain("a1", type="x") as agent:
+        agent.append(user("go"))
+    log.append({**assistant("late"), "agentId": "a1"})
+    log.flush()
+    first, second = (each for each in records(place.agent_path("a1")) if "uuid" in each)
+    assert second["parentUuid"] == first["uuid"]
+
+
+def test_a_log_that_could_not_be_closed_takes_entries_of_its_agents(make_log, place, monkeypatch):
+    log = make_log(flush_ms=3_600_000)
+    log.append([user("hello"), {**user("go"), "agentId": "a1"}])
+    with monkeypatch.context() as patch:
+        patch.setattr(log._queue, "close", lambda: (_ for _ in ()).throw(OSError(28, "full")))
+        with pytest.raises(OSError, match="full"):
+            log.close()
+    log.append({**assistant("late"), "agentId": "a1"})
+    log.close()
+    assert len(said(place.agent_path("a1"))) == 2
+
+
+def in_its_place(path, kind, other):
+    if kind == "link":
+        os.symlink(other, path)
+    elif kind == "second name":
+        os.link(other, path)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        os.mkdir(path)
+
+
+@pytest.mark.parametrize("kind", ["link", "second name", "fifo", "folder"])
+@pytest.mark.parametrize("ending", ["", ".torn"])
+def test_nothing_is_written_to_what_is_no_file_of_its_own(make_log, place, tmp_path, kind, ending):
+    make_log().append_durable(user("hello"))
+    with open(place.path, "ab") as file:
+        file.write(b'{"unfinished')
+    other = tmp_path / "other"
+    other.write_bytes(b"of somebody else")
+    if not ending:
+        os.remove(place.path)
+    in_its_place(place.path + ending, kind, other)
+    log = make_log(flush_ms=3_600_000)
+    with pytest.raises(OSError) as raised:
+        log.append_durable(user("more"))
+    assert raised.value.filename == place.path + ending
+    assert other.read_bytes() == b"of somebody else"
+    (os.rmdir if kind == "folder" else os.remove)(place.path + ending)
+
+
+def test_what_is_moved_aside_is_for_its_owner_only(make_log, place):
+    make_log().append_durable(user("hello"))
+    with open(place.path, "ab") as file:
+        file.write(b'{"unfinished')
+    torn = f"{place.path}.torn"
+    with open(torn, "wb"):
+        os.chmod(torn, 0o666)
+    make_log().append_durable(user("more"))
+    assert os.stat(torn).st_mode & 0o777 == 0o600 and os.stat(torn).st_size

@@ -167,13 +167,7 @@ class LogFile:
                 fd = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, 0o600)
                 break
         try:
-            about = os.fstat(fd)
-            if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
-                raise OSError(errno.EINVAL, "not a regular file with one name", self.path)
-            if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
-                raise PermissionError(errno.EACCES, "it belongs to another user", self.path)
-            if hasattr(os, "fchmod") and about.st_mode & 0o777 != 0o600:
-                os.fchmod(fd, 0o600)
+            _make_ours(fd, self.path)
         except BaseException:
             os.close(fd)
             raise
@@ -219,9 +213,7 @@ class LogFile:
         path = f"{self.path}.torn"
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE, 0o600)
         try:
-            about = os.fstat(fd)
-            if not stat.S_ISREG(about.st_mode):
-                raise OSError(errno.EINVAL, "not a regular file", path)
+            about = _make_ours(fd, path)
             try:
                 _write(fd, tail + b"\n")
                 os.fsync(fd)
@@ -290,6 +282,18 @@ def check_format(path: str, written: object, *, offset: int = 0) -> None:
     if isinstance(written, int) and written > FORMAT:
         message = f"{path} has format {written}, and this version knows {FORMAT}; update rehydrate to go on"
         raise NewerVersion(message, path=path, line=None if offset else 1, offset=offset)
+
+
+def _make_ours(fd: int, path: str) -> os.stat_result:
+    """For its owner only.  OSError when it is another user's, no regular file, or has another name elsewhere."""
+    about = os.fstat(fd)
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+        raise OSError(errno.EINVAL, "not a regular file with one name", path)
+    if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
+        raise PermissionError(errno.EACCES, "it belongs to another user", path)
+    if hasattr(os, "fchmod") and about.st_mode & 0o777 != 0o600:
+        os.fchmod(fd, 0o600)
+    return about
 
 
 def _write(fd: int, data: bytes) -> None:
