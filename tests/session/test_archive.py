@@ -564,3 +564,25 @@ def test_nothing_of_an_antigravity_transcript_is_without_its_other_half(path, ro
         view = session.view("wire")
     assert view.gaps == ()
     assert not [why for _, why in view.left_out if "call" in why]
+
+
+def test_no_folder_is_looked_into_in_which_nothing_of_a_session_can_lie(ours, tmp_path):
+    Path(Place.of(ours).folder, "subagents", "workflows", "w", "a", "b").mkdir(parents=True)  # it may go on for ever
+    assert export(ours, str(tmp_path / "out.zip")).left_out == ("subagents/workflows/w/a",)
+
+
+def test_an_import_that_fails_at_the_very_end_leaves_nothing_and_can_be_tried_again(ours, tmp_path, root, monkeypatch):
+    archive = export(ours, str(tmp_path / "out.zip")).path
+    rename = os.rename
+
+    def fails(source, target):
+        if target.endswith(".jsonl"):
+            raise OSError(28, "full")
+        rename(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rehydrate.session.whole.os.rename", fails)
+        with pytest.raises(OSError, match="full"):
+            import_session(archive, root=root)
+    assert os.listdir(Path(root, "-w")) == []
+    assert import_session(archive, root=root).files == 5

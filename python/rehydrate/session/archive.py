@@ -44,6 +44,8 @@ _MEMBER = re.compile(
 )
 """What belongs to a session beside its own file, in the folder of its name."""
 _FOLDERS = ("subagents", "remote-agents", "tool-results")
+_FOLDERS_DEEP = 2
+"""So many folders above a folder of members: nothing that belongs to a session lies deeper."""
 _TIME = (1980, 1, 1, 0, 0, 0)
 _BUFFER_BYTES = 1 << 20
 _UNSOUND = (
@@ -131,7 +133,7 @@ class _Files:
             name = f"{inside}{entry.name}"
             if not inside and name not in _FOLDERS:
                 continue
-            if entry.is_dir(follow_symlinks=False):
+            if entry.is_dir(follow_symlinks=False) and name.count("/") <= _FOLDERS_DEEP:
                 self._list(f"{name}/")
             elif entry.is_file(follow_symlinks=False) and _is_member(name):
                 self.names.append(name)
