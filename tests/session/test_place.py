@@ -84,7 +84,7 @@ def test_what_can_be_no_folder_has_no_key(folder):
 def test_an_id_that_is_too_long_for_a_file_is_refused(tmp_path, name):
     place = Place(str(tmp_path), "k", "s")
     for make in (place.agent_path, place.agent_meta_path, place.remote_meta_path, lambda id: Place("/r", "k", id)):
-        with pytest.raises(ValueError, match="cannot be the name|plain name"):
+        with pytest.raises(ValueError, match=r"cannot be the name|plain name"):
             make(name)
 
 

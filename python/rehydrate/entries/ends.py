@@ -6,6 +6,7 @@ last one in which somebody speaks.
 """
 
 from collections.abc import Iterator
+from heapq import heappop, heappush
 
 from . import messages
 from .log import Record
@@ -102,18 +103,31 @@ def _is_late(scope: Scope, index: int) -> bool:
         called = scope.at(record.get("sourceToolAssistantUUID"))
     if called is None or any(True for _ in _spoken_below(scope, index)):
         return False
+    return _gone_on(scope, called) < index
+
+
+def _gone_on(scope: Scope, called: int) -> int:
+    """From which record on the conversation has gone on without more results of an answer; the end where it has not.
+
+    That is where a way from the answer to something else that is said is in the file as a whole.
+    """
+    known = scope.gone_on.get(called)
+    if known is not None:  # as very many results can follow one answer
+        return known
+    log = scope.log
     answer = messages.message_id(log.record(called))
-    seen = {index, called}
-    waiting = [called]
+    found, seen, waiting = scope.end, {called}, [(called, called)]
     while waiting:
-        for child in scope.children(waiting.pop()):
-            if child in seen or child > index:
-                continue
-            seen.add(child)
-            if scope.spoken(child) and _goes_on(log.record(child), answer):
-                return True
-            waiting.append(child)
-    return False
+        last, at = heappop(waiting)
+        if at != called and scope.spoken(at) and _goes_on(log.record(at), answer):
+            found = last
+            break
+        for child in scope.children(at):
+            if child not in seen:
+                seen.add(child)
+                heappush(waiting, (child if at == called else max(last, child), child))
+    scope.gone_on[called] = found
+    return found
 
 
 def _spoken_below(scope: Scope, index: int) -> Iterator[int]:

@@ -27,6 +27,8 @@ class Scope:
         self.end = len(log) if end is None else end
         self.agent = agent
         self._turns = log.signs.translate(_IS_TURN) if turns is None else turns
+        self.gone_on: dict[int, int] = {}
+        """What `ends` has found out about answers."""
 
     def before(self, end: int) -> "Scope":
         """The same log as it was before that record was written."""

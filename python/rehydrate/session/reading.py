@@ -135,11 +135,15 @@ class Session:
         gone = scope.retracted.intersection(ours)
         live = [index for index in ours if index not in gone]
         followed = bytearray(scope.end)
+        known: dict[int, int | None] = {}  # what was taken back -> the one above it that was not
         for index in live:
-            parent, seen = scope.parent(index), {index}
-            while parent in gone and parent not in seen:
-                seen.add(parent)
+            parent, passed = scope.parent(index), []
+            while parent in gone and parent not in known:
+                known[parent] = None  # in a circle there is none
+                passed.append(parent)
                 parent = scope.parent(parent)
+            parent = known[parent] if parent in gone else parent
+            known.update(dict.fromkeys(passed, parent))
             if parent is not None and parent != index:
                 followed[parent] = 1
         for index in boundaries(scope):
