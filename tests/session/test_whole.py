@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rehydrate.session import Place, SessionLog, assistant, fork, user
+from rehydrate.session import Place, SessionLog, assistant, fork, user, whole
 from rehydrate.session.archive import export, import_session
 from rehydrate.session.reading import Session
 from rehydrate.session.whole import Staging
@@ -149,3 +149,15 @@ def test_a_move_that_fails_half_way_is_undone(theirs, tmp_path, monkeypatch):
         import_session(theirs, root=root, cwd="/w")
     assert os.listdir(os.path.join(root, "-w")) == []
     assert import_session(theirs, root=root, cwd="/w").files == 2
+
+
+@pytest.mark.parametrize(
+    "note", ["[" * 4_000, '["..", "x"]', "[{}, []]", "[1]", "null", "\ud800"], ids=lambda note: ascii(note)[:12]
+)
+def test_whatever_a_folder_that_was_left_says_keeps_nobody_from_making_another(tmp_path, note):
+    left = tmp_path / f"{whole._PREFIX}left"
+    left.mkdir(0o700)
+    (left / whole._NOTE).write_bytes(note.encode("utf-8", "surrogatepass"))
+    (left / whole._NOTE).chmod(0o600)
+    with whole.folder_in(str(tmp_path)):
+        assert not left.exists()

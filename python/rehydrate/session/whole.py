@@ -255,7 +255,7 @@ def _take_back(root: str, folder: str) -> None:
     try:
         key, session_id = json.loads(said or b"null")
         place = Place(root, key, session_id)
-    except (ValueError, TypeError):  # there is none, or it is not finished: nothing was moved
+    except (ValueError, TypeError, RecursionError):  # there is none, or it is not finished: nothing was moved
         return
     own = os.path.join(folder, "own")
     was_moved = os.path.lexists(os.path.join(folder, "main")) and not os.path.lexists(own)
