@@ -2,9 +2,13 @@
 
 from importlib import import_module
 
+import hypothesis
 import pytest
 
 from tests.helpers import needs_native
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # no test depends on how busy the machine is
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(params=[pytest.param("_pure", id="pure"), pytest.param("_rust", id="native", marks=needs_native)])
