@@ -21,8 +21,9 @@ from rehydrate.entries import view as rules
 from rehydrate.entries.turns import waiting
 from rehydrate.paths import is_id
 
+from .batch import Batch
 from .errors import SessionError
-from .log import SessionLog, _Batch, _size
+from .log import SessionLog, _size
 from .messages import result, user
 from .meta import read_meta, write_meta
 from .place import AGENT, Place
@@ -59,7 +60,7 @@ class AgentLog(SessionLog):
         """It shares what came before it with the conversation that started it."""
         self._about = about
 
-    def _take(self, batch: _Batch, put: Callable[[Queue, Sequence[bytes]], None]) -> None:
+    def _take(self, batch: Batch, put: Callable[[Queue, Sequence[bytes]], None]) -> None:
         if self._about is not None and batch.begins:
             write_meta(self.place.agent_meta_path(self.agent_id or ""), self._about)
             self._about = None
@@ -67,7 +68,7 @@ class AgentLog(SessionLog):
 
     def _hold(self, entries: Sequence[Entry]) -> None:
         """To be written before the first message, which none of these is."""
-        batch = _Batch(self)
+        batch = Batch(self)
         for entry in entries:
             batch.add(entry)
         self._held += batch.bodies

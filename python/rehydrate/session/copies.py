@@ -21,10 +21,11 @@ from rehydrate.entries.log import member, text_member
 from rehydrate.entries.scope import boundaries
 from rehydrate.scan import Entry
 
+from .batch import Batch
 from .errors import DamagedLine, NotASession, SessionError
 from .file import FORMAT
 from .line import bare, sealed
-from .log import SessionLog, _Batch
+from .log import SessionLog
 from .marks import tombstone
 from .place import Place, key_of
 from .queue import Queue
@@ -248,7 +249,7 @@ class _Fork(SessionLog):
             tip=copy.tip,
         )
 
-    def _take(self, batch: _Batch, put: Callable[[Queue, Sequence[bytes]], None]) -> None:
+    def _take(self, batch: Batch, put: Callable[[Queue, Sequence[bytes]], None]) -> None:
         if self._copy is not None and batch.begins:
             self._copy.write()
             self._has_begun = True

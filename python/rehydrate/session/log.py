@@ -21,16 +21,13 @@ from typing import Final
 from rehydrate import __version__
 
 from . import lookup, marks
+from .batch import Batch
 from .errors import SessionError
 from .file import FORMAT, LogFile
 from .place import Place
 from .presence import Presence
 from .queue import Queue
 from .stamp import FILLED, MESSAGES, Entry, Stamp
-
-_BEGIN = frozenset({"user", "assistant"})
-"""Types with which a session begins to be one."""
-
 
 _Put = Callable[[Queue, Sequence[bytes]], None]
 """How a batch gets into a queue."""
@@ -185,11 +182,11 @@ class SessionLog:
             self._be_present()
         return uuid
 
-    def _batch(self, given: Iterable[Entry]) -> "_Batch":
+    def _batch(self, given: Iterable[Entry]) -> Batch:
         """What is to be written, for agents too; nothing is changed yet."""
         if self._is_closed:
             raise ValueError(f"the log of {self.path} is closed")
-        batch = _Batch(self)
+        batch = Batch(self)
         for entry in given:
             batch.add(entry)
         for agent_id, theirs in batch.elsewhere.items():
@@ -197,7 +194,7 @@ class SessionLog:
             batch.agents.append((agent, agent._batch(theirs)))
         return batch
 
-    def _take(self, batch: "_Batch", put: _Put) -> None:
+    def _take(self, batch: Batch, put: _Put) -> None:
         if not (self._has_begun or batch.begins):
             self._held += batch.bodies
         else:
@@ -346,67 +343,6 @@ class SessionLog:
         if self._presence is not None:
             self._presence.after_fork()
             self._presence = None
-
-
-class _Batch:
-    """What one append is about to write."""
-
-    __slots__ = ("_aside", "_log", "agents", "begins", "bodies", "elsewhere", "has_tip", "tip", "uuids")
-
-    def __init__(self, log: SessionLog) -> None:
-        self._log = log
-        self._aside: str | None = None
-        """The last entry of a sidechain that is in the session's own file."""
-        self.bodies: list[bytes] = []
-        self.elsewhere: dict[str, list[Entry]] = {}
-        """What goes to the logs of agents, by their ids."""
-        self.agents: list[tuple[SessionLog, _Batch]] = []
-        self.uuids: set[str] = set()
-        self.begins = False
-        """Whether a session begins with it."""
-        self.has_tip = False
-        self.tip: str | None = None
-        """Uuid of the last entry; nothing without `has_tip`."""
-
-    def add(self, entry: Entry) -> None:
-        """Raises ValueError or TypeError for what is no entry."""
-        log = self._log
-        if type(entry) is not dict and not isinstance(entry, Mapping):
-            raise TypeError(
-                f"an entry is a mapping, as user(...) and assistant(...) make it, and no {type(entry).__name__}"
-            )
-        kind = entry.get("type")
-        if not isinstance(kind, str) or not kind:
-            raise ValueError("an entry needs a `type`, as user(...) and assistant(...) give it")
-        agent_id = entry.get("agentId")
-        if agent_id is not None and agent_id != log.agent_id:
-            if not isinstance(agent_id, str):
-                raise ValueError("the agentId of an entry is a text")
-            self.elsewhere.setdefault(agent_id, []).append(entry)
-            return
-        if kind not in MESSAGES:
-            self.bodies.append(log._stamp.metadata(entry))
-            return
-        uuid = entry.get("uuid")
-        is_aside = "isSidechain" in entry and entry["isSidechain"] is True and log.agent_id is None
-        if uuid is None:
-            uuid = log._stamp.new_uuid()
-        elif not isinstance(uuid, str) or not uuid:
-            raise ValueError("the uuid of an entry is a text")
-        elif not is_aside and (uuid in self.uuids or log._is_known(uuid)):
-            self.has_tip, self.tip = True, uuid
-            return
-        named = entry.get("parentUuid")
-        if named is not None and not isinstance(named, str):
-            raise ValueError("the parentUuid of an entry is a text, or null")
-        parent = self._aside if is_aside else self.tip if self.has_tip else log.tip
-        self.bodies.append(log._stamp.message(entry, parent=parent, uuid=uuid))
-        if is_aside:
-            self._aside = uuid
-            return
-        self.uuids.add(uuid)
-        self.has_tip, self.tip = True, uuid
-        self.begins = self.begins or kind in _BEGIN
 
 
 def _size(path: str) -> int:

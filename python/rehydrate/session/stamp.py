@@ -15,6 +15,8 @@ Entry = Mapping[str, object]
 
 MESSAGES = frozenset({"user", "assistant", "attachment", "system"})
 """Types of entries in the chain; all others say something about the session."""
+BEGIN = frozenset({"user", "assistant"})
+"""Types with which a session begins to be one."""
 FILLED = frozenset(
     {
         *("parentUuid", "isSidechain", "uuid", "timestamp", "cwd", "sessionId", "version", "gitBranch", "agentId"),
