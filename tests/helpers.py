@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rehydrate import __version__, launch
+from rehydrate import __version__, launch, scan
 
 try:
     import rehydrate._native  # noqa: F401  # whether it can be loaded is the question
@@ -16,6 +16,7 @@ else:
     NATIVE_MISSING = ""
 
 needs_native = pytest.mark.skipif(bool(NATIVE_MISSING), reason=f"no native module: {NATIVE_MISSING}")
+needs_native_backend = pytest.mark.skipif(scan.BACKEND != "rust", reason="of what the native module alone can do")
 DATA = Path(__file__).parent / "data"
 
 

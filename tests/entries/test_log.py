@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rehydrate.entries import log as log_module
 from rehydrate.entries.log import Log, member
 from tests.entries.making import chat, user
-from tests.helpers import needs_native, write_lines
+from tests.helpers import needs_native_backend, write_lines
 
 
 def test_a_record_is_read_when_it_is_asked_for(scope_of):
@@ -147,7 +147,7 @@ def without_told(record):
     return {name: value for name, value in record.items() if name != "told"}
 
 
-@needs_native
+@needs_native_backend
 @settings(max_examples=400, deadline=None)
 @given(objects(values))
 def test_a_record_and_what_is_wanted_of_a_member_are_those_that_all_of_it_decoded_has(raw):
@@ -161,7 +161,7 @@ def test_a_record_and_what_is_wanted_of_a_member_are_those_that_all_of_it_decode
     assert only(told, WANTED) == only(member(whole, "told"), WANTED)
 
 
-@needs_native
+@needs_native_backend
 def test_of_a_member_only_what_is_wanted_is_decoded(scope_of):
     told = {"file": {"content": "x" * 9_000, "start": 3}, "stdout": "y" * 9_000, "status": "done"}
     log = scope_of(user("a", None, told=told)).log

@@ -13,7 +13,7 @@ from rehydrate.transcripts import kept
 from tests.entries.making import assistant, attachment, boundary, call, chat, result, summary, text, user
 from tests.entries.strategies import records as records_of_any_shape
 from tests.entries.strategies import told as notes_of_any_shape
-from tests.helpers import dump, needs_native, write_lines
+from tests.helpers import dump, needs_native_backend, write_lines
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_a_look_spares_nothing_that_reading_would_keep(rows, read):
         assert everything(unseen=False) == everything(unseen=True)
 
 
-@needs_native
+@needs_native_backend
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(["Bash", "Read", "Edit", "Task"]), notes_of_any_shape)
 def test_the_notes_on_a_result_say_the_same_where_only_some_of_them_are_decoded(tool, told):
