@@ -24,6 +24,8 @@ assert served.boundary is not None and served.boundary.counts and said == int(re
 assert "Request" in served.parts[0], served.parts[0][:500]
 print(json.dumps([spent, most(), started, sum(map(len, served.parts))]))
 """
+JUDGED_MB = 1_000
+"""The size that the figures are asked for; it is measured natively only."""
 CLIENTS = {"antigravity": write_transcript, "claude-code": write_entries}
 
 
@@ -37,7 +39,7 @@ def main() -> None:
             else:
                 path = Path(folder, "projects", "-srv-project", f"{SESSION}.jsonl")
             path.parent.mkdir(parents=True)
-            for size in (10,) if bench.quick else (10, 100, 1_000):
+            for size in (10,) if bench.quick else (10, 100, JUDGED_MB):
                 made = write(path, size * MB, checkpoint=True)
                 for pure in (False, True) if size <= 100 else (False,):
                     runs = [fresh(ONCE, client, str(path), str(made.requests), pure=pure)]
@@ -49,7 +51,7 @@ def main() -> None:
                     name = f"{client}, {size:,} MB, {'pure' if pure else 'native'}"
                     lines.append((name, lapse(spent), speed(made.size, spent), f"{spent / wc:.1f}", memory))
                     print(*lines[-1], sep="  ", flush=True)
-                    if not pure:
+                    if not pure and (size == JUDGED_MB or bench.quick):
                         bench.reach(f"whole-{client}", spent / wc, of=f"{size:,} MB")
                         if peak is not None:
                             bench.reach(f"whole-memory-{client}", peak / MB, of=f"{size:,} MB")
