@@ -22,7 +22,8 @@ fuzz_target!(|file: &[u8]| {
 /// Every line from `start` on that is complete before `limit`.
 fn check(file: &[u8], start: usize, limit: usize, buffer_bytes: usize) {
     let source = Stingy(file);
-    let mut lines = Lines::new(start as u64, limit as u64, buffer_bytes, NEEDLES.map(|needle| AnyOf::new(&[needle])).to_vec());
+    let mut lines =
+        Lines::new(start as u64, limit as u64, buffer_bytes, NEEDLES.map(|needle| AnyOf::new(&[needle])).to_vec());
     let mut found = Vec::new();
     loop {
         match lines.next(&source).expect("memory can be read") {
