@@ -189,7 +189,7 @@ def taken_over(readme: str, results: str) -> str:
     """The README with what stands in the results; ValueError where one has no place for it, and for a quick run."""
     if "BENCH=quick" in results:
         raise ValueError("a quick run says nothing about the figures that the README claims")
-    return readme.replace(cut(readme), cut(results))
+    return readme.replace(f"{OPEN}{cut(readme)}{CLOSE}", f"{OPEN}{cut(results)}{CLOSE}")
 
 
 def cut(text: str) -> str:
