@@ -30,7 +30,7 @@ from rehydrate.private import sync_folder
 from .errors import NotASession
 from .file import FORMAT, HEADER, check_format
 from .place import AGENT, Place, is_session_id, key_of, may_be_folder
-from .stamp import MESSAGES, Stamp
+from .stamp import BEGIN, MESSAGES, Stamp
 from .whole import Damage, Staging, bare_lines, damage_of, finish, folder_in, lines_of, new_file, seal_lines
 
 MEMBERS_MOST = 100_000
@@ -52,7 +52,6 @@ _UNSOUND = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
     *(ValueError, OverflowError, NotImplementedError, RuntimeError),
 )
-_SPOKEN = frozenset({"user", "assistant"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +274,7 @@ def _taken_in(source: "_Files | _Archive", staging: Staging, root: str, cwd: str
 
 def _check_is_session(path: str, *, named: str) -> None:
     """NotASession for one without a conversation.  `named`: the file that people are told of."""
-    if not any(uuid for uuid, _, _ in scan.iter_records(path, ("uuid",), where={"type": _SPOKEN})):
+    if not any(uuid for uuid, _, _ in scan.iter_records(path, ("uuid",), where={"type": BEGIN})):
         raise NotASession(f"{named} is no session: nobody says anything in it", path=named)
 
 
