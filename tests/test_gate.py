@@ -32,7 +32,8 @@ def gate(request):
         reader, writer = os.pipe()
 
         def send():
-            with os.fdopen(writer, "wb") as pipe, contextlib.suppress(BrokenPipeError):
+            # Outermost: what the pipe still holds is written when it is closed, which finds no reader either.
+            with contextlib.suppress(BrokenPipeError), os.fdopen(writer, "wb") as pipe:
                 pipe.write(payload)
 
         sender = threading.Thread(target=send)
