@@ -21,6 +21,7 @@ ROOMS = {
     },
     "clients": {"_native", "conversation", "digest", "entries", "paths", "scan", "transcripts", "unseen"},
     "clients.session": {"conversation", "paths", "scan", "session", "transcripts"},
+    "context": {"digest", "entries", "files", "paths", "redact", "scan", "session"},
     "conversation": set(),
     "dataclass": set(),
     "digest": set(),

@@ -1,0 +1,1 @@
+"""What of a log a model is sent: a token budget, pruning, compaction, and checkpoints that survive a crash."""

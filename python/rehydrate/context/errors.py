@@ -1,0 +1,67 @@
+"""What can go wrong with a context, each kind with a type of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One way in which a list of messages breaks the rules of its format."""
+
+    code: str
+    """`orphan_result`, `unanswered_call`, `split_batch`, `first_not_user`, `thinking_changed`, `system_role`, ..."""
+    place: int
+    """Which message, from 0, in the list that was checked."""
+    text: str
+    """One sentence for people."""
+
+
+class ContextError(Exception):
+    """What any part of `rehydrate.context` raises; the message is one sentence."""
+
+
+class InvalidProjection(ContextError):
+    """Messages that the provider would refuse were about to be sent; they were not."""
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        """`violations`: all of them, at least one."""
+        super().__init__("; ".join(each.text for each in violations))
+        self.violations = tuple(violations)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Something that takes room which nothing can free."""
+
+    what: str
+    """`system`, `tools`, `pinned`, `ledger`, `request`, `open calls`, `tail`."""
+    tokens: int
+
+
+class ContextExhausted(ContextError):
+    """Nothing more can be taken out, and what is left does not fit: `holders` says what it is."""
+
+    def __init__(self, message: str, *, holders: Sequence[Holder]) -> None:
+        super().__init__(message)
+        self.holders = tuple(holders)
+
+
+class WindowFull(ContextError):
+    """The next request would fill the window, and the policy compacts only when it is asked to: call `compact()`."""
+
+
+class CommitFailed(ContextError):
+    """A decision could not be made durable, so the turn is over and nothing has changed; `__cause__` says why."""
+
+    def __init__(self, message: str, *, phase: str) -> None:
+        """`phase`: what was being committed, `checkpoint` or `prune` or `results`."""
+        super().__init__(message)
+        self.phase = phase
+
+
+class Superseded(ContextError):
+    """Another process has compacted the same session meanwhile, and its checkpoint counts."""
+
+
+class BadCheckpoint(ContextError):
+    """A checkpoint that is not what a checkpoint may be; the message says what is wrong with it."""

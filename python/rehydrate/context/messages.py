@@ -1,0 +1,60 @@
+"""The form that messages have in here, whatever format they come in and leave in.
+
+It is that of the log, which is that of Anthropic's Messages API: a dictionary with `role` (`user`, `assistant`, and
+`system` where a format has such messages in its list) and `content`, a text or a list of blocks.  Blocks: `text`,
+`tool_use`, `tool_result`, `thinking`, `redacted_thinking`, `image`, `document`, `audio`, and whatever else comes.
+Members that nobody knows are kept.  What a format has beyond that stands in the member `wire` of a message or a block
+and comes back when it is written in the same format (see `rehydrate.context.wire`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Message = Mapping[str, Any]
+"""A message; nothing in here changes one that it was given."""
+Block = Mapping[str, Any]
+
+THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+"""Types of blocks that a model has not said."""
+
+
+def blocks(message: Message) -> Sequence[Block]:
+    """The content as blocks: a text is one block, and what is no block is passed over."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return ({"type": "text", "text": content},) if content else ()
+    if not isinstance(content, Sequence):
+        return ()
+    return [block for block in content if isinstance(block, Mapping)]
+
+
+def calls(message: Message) -> Iterator[Block]:
+    """The calls of tools in an answer."""
+    if message.get("role") == "assistant":
+        yield from (block for block in blocks(message) if block.get("type") == "tool_use")
+
+
+def results(message: Message) -> Iterator[Block]:
+    """The results of calls in a message of the user."""
+    if message.get("role") == "user":
+        yield from (block for block in blocks(message) if block.get("type") == "tool_result")
+
+
+def is_request(message: Message) -> bool:
+    """Whether the user says something in it, beside results."""
+    return message.get("role") == "user" and any(block.get("type") != "tool_result" for block in blocks(message))
+
+
+def text(content: object) -> str:
+    """The text in the content of a message or of a result, its blocks apart by a line feed; what is no text is left
+    out.
+    """
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        return ""
+    return "\n".join(
+        block["text"]
+        for block in content
+        if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str)
+    )
