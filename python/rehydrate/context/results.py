@@ -1,0 +1,326 @@
+"""Results of tools that are too long for the window: a preview in their place, the whole text in a file of its own.
+
+A result is judged once, when it comes: whoever sends the list passes what was decided before, and the decision stands
+in the log, so that the view is the same after a restart.  The original stays in the log untouched.
+
+Sizes are in tokens, of one meter.  Everything but `write_side_file` is pure: same messages, same bytes.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from rehydrate.private import make_private, read_bytes, sync_folder
+
+from .messages import Block, Message
+
+BATCH_PERCENT: Final = 15
+"""Of the window that the results of one answer may take (spec D1)."""
+BATCH_MIN_TOKENS: Final = 5_000
+BATCH_MAX_TOKENS: Final = 100_000
+FLOOR_TOKENS: Final = 200
+"""A smaller result is never rewritten: there is little to gain, and what is left of it could be taken for data."""
+PREVIEW_CHARS: Final = 2_000
+"""Of a result that is too long, three quarters from its beginning and the rest from its end."""
+INTACT: Final = "Nothing is damaged: the original is intact in the log of this session"
+RECALL_HINT: Final = "; the recall tool brings it back"
+"""Said only where the model has such a tool."""
+
+_PREVIEWS: Final = (PREVIEW_CHARS, 1_000, 500, 250, 0)
+"""Shorter ones are for a batch of so many results that previews of the usual length would not fit either."""
+_MEDIA: Final = frozenset({"image", "audio", "document"})
+"""What a budget of text leaves alone."""
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_]+")
+_NAME_CHARS: Final = 64
+
+Kind = Literal["result-budget", "prune"]
+
+
+class Sizes(Protocol):
+    """What is asked of a meter."""
+
+    def block(self, block: Block) -> int:
+        """Tokens of a block."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What is to stand in the place of a result from now on."""
+
+    message: int
+    """Index in the list that was looked at."""
+    block: int
+    """Index in the content of that message."""
+    call_id: str
+    kind: Kind
+    text: str
+    """What the model reads in its place."""
+    tokens_freed: int
+    """What the list is shorter for it, by the meter that decided; more than 0."""
+    media: tuple[Block, ...] = ()
+    """Images and the like that stay, behind the text."""
+    side_file: str | None = None
+    """The whole text, for `write_side_file`, where it is kept in a file beside the log; None: it is not."""
+    side_name: str | None = None
+    """The name of that file."""
+
+    @property
+    def content(self) -> str | list[Block]:
+        """The new content of the result: the text alone, or as a block before what stays."""
+        return _content(self.text, self.media)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A result in a list of messages, with the call that it answers."""
+
+    message: int
+    """Index in the list."""
+    index: int
+    """Index in the content of the message."""
+    block: Block
+    call: Block | None
+    """None where the list has no call with its id."""
+    turn: int
+    """Index of the answer that made the call; of the result's own message where there is none."""
+
+    @property
+    def call_id(self) -> str:
+        """Empty where it has none."""
+        return _id_of(self.block, "tool_use_id")
+
+
+def results_of(messages: Sequence[Message]) -> list[Result]:
+    """Every result in the list, in its order.  Of calls with the same id a result answers the last one before it, or
+    the first one at all: results may stand before their calls.
+    """
+    first: dict[str, tuple[int, Block]] = {}
+    for at, message in enumerate(messages):
+        for _, block in _calls(message):
+            first.setdefault(_id_of(block, "id"), (at, block))
+    found = []
+    latest: dict[str, tuple[int, Block]] = {}
+    for at, message in enumerate(messages):
+        latest.update((_id_of(block, "id"), (at, block)) for _, block in _calls(message))
+        for index, block in _blocks(message, "tool_result") if message.get("role") == "user" else ():
+            name = _id_of(block, "tool_use_id")
+            turn, call = latest.get(name) or first.get(name) or (at, None)
+            found.append(Result(at, index, block, call, turn))
+    return found
+
+
+def batch_limit(window: int) -> int:
+    """Tokens that the results of one answer may take together; one alone may take half of that."""
+    return min(BATCH_MAX_TOKENS, max(BATCH_MIN_TOKENS, window * BATCH_PERCENT // 100))
+
+
+def over_budget(
+    messages: Sequence[Message],
+    *,
+    window: int,
+    meter: Sizes,
+    decided: Collection[str],
+    has_recall: bool = False,
+) -> list[Replacement]:
+    """What is to be put in the place of results, so that none and no batch of them takes more than its share, in the
+    order of the list; empty where nothing is too long.
+
+    First whatever is too long alone, then the longest of a batch until it fits.  `window`: of the model, in tokens.
+    `decided`: ids of calls whose results are left as they are, because something was decided of them before.
+    `has_recall`: whether the model has a tool that brings results back.  Images, sounds and documents stay and are not
+    counted.  A batch of very many results may stay over its share: none under FLOOR_TOKENS goes.
+    """
+    limit = batch_limit(window)
+    batches: dict[int, list[Result]] = {}
+    for result in results_of(messages):
+        batches.setdefault(result.turn, []).append(result)
+    found: list[Replacement] = []
+    for batch in batches.values():
+        sizes = [meter.block(_without_media(result.block)) for result in batch]
+        if sum(sizes) <= limit and max(sizes) <= limit // 2:
+            continue
+        open_ = [at for at, each in enumerate(batch) if sizes[at] >= FLOOR_TOKENS and each.call_id not in decided]
+        for chars in _PREVIEWS:
+            short = {at: _shortened(batch[at], chars, meter=meter, has_recall=has_recall) for at in open_}
+            taken = _take(short, sizes, limit=limit)
+            if sum(sizes) - sum(each.tokens_freed for each in taken) <= limit:
+                break
+        found += taken
+    return sorted(found, key=lambda each: (each.message, each.block))
+
+
+def _take(short: Mapping[int, Replacement], sizes: Sequence[int], *, limit: int) -> list[Replacement]:
+    """Of the replacements of a batch those that are needed, and that are shorter than what they replace."""
+    taken = []
+    total = sum(sizes)
+    for at in sorted(short, key=lambda at: (-sizes[at], at)):
+        if total <= limit and sizes[at] <= limit // 2:
+            break
+        if short[at].tokens_freed > 0:
+            taken.append(short[at])
+            total -= short[at].tokens_freed
+    return taken
+
+
+def _shortened(result: Result, chars: int, *, meter: Sizes, has_recall: bool) -> Replacement:
+    whole, media = content_text(result.block.get("content")), media_of(result.block.get("content"))
+    name = side_name(result.call_id, whole)
+    text = _preview(whole, chars, name=name, has_recall=has_recall)
+    return replacement_of(result, "result-budget", text, meter=meter, media=media, side_file=whole, side_name=name)
+
+
+def _preview(whole: str, chars: int, *, name: str, has_recall: bool) -> str:
+    head, tail = chars * 3 // 4, chars - chars * 3 // 4
+    left_out = max(0, len(whole) - chars)
+    about = (
+        f"[This result of {len(whole):,} characters is too long to be shown whole. {INTACT}, and its text in the "
+        f"session's tool-results/{name}{RECALL_HINT if has_recall else ''}."
+    )
+    if not chars:
+        return f"{about}]"
+    shown = f" Its first {head:,} and last {tail:,} characters follow.]"
+    mark = f"\n[... {left_out:,} characters left out ...]\n"
+    return f"{about}{shown}\n{whole[:head]}{mark}{whole[len(whole) - tail :]}" if left_out else f"{about}]\n{whole}"
+
+
+def replacement_of(
+    result: Result,
+    kind: Kind,
+    text: str,
+    *,
+    meter: Sizes,
+    media: tuple[Block, ...] = (),
+    side_file: str | None = None,
+    side_name: str | None = None,
+) -> Replacement:
+    """The replacement with what it frees, which is not more than 0 where it is no shorter."""
+    content = _content(text, media)
+    freed = meter.block(result.block) - meter.block({**result.block, "content": content})
+    return Replacement(result.message, result.index, result.call_id, kind, text, freed, media, side_file, side_name)
+
+
+def replaced(messages: Sequence[Message], replacements: Iterable[Replacement]) -> list[Message]:
+    """The list with the replacements in it, which were decided of this same list; messages that have none are those
+    that were given.
+    """
+    new: dict[int, dict[int, Replacement]] = {}
+    for each in replacements:
+        new.setdefault(each.message, {})[each.block] = each
+    made = list(messages)
+    for at, rows in new.items():
+        content = [
+            {**block, "content": rows[index].content} if index in rows else block
+            for index, block in enumerate(messages[at]["content"])
+        ]
+        made[at] = {**messages[at], "content": content}
+    return made
+
+
+def content_text(content: object) -> str:
+    """All that a result says: its text, and as JSON what is neither that nor an image or the like."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, Sequence):
+        return _json(content)
+    said = []
+    for block in content:
+        if not isinstance(block, Mapping):
+            said.append(block if isinstance(block, str) else _json(block))
+        elif block.get("type") == "text" and isinstance(block.get("text"), str):
+            said.append(block["text"])
+        elif block.get("type") not in _MEDIA:
+            said.append(_json(block))
+    return "\n".join(said)
+
+
+def media_of(content: object) -> tuple[Block, ...]:
+    """The images, sounds and documents of a result."""
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return ()
+    return tuple(block for block in content if isinstance(block, Mapping) and block.get("type") in _MEDIA)
+
+
+def side_name(call_id: str, text: str) -> str:
+    """The name of the file for the whole text of a result: the id as far as it is plain, for people, and a digest of
+    the id and the text.  Ids come from strangers, and some providers count them from 0 in every answer.
+    """
+    plain = _NOT_IN_NAMES.sub("_", call_id)[:_NAME_CHARS] or "result"
+    digest = hashlib.sha256(f"{call_id}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{plain}-{digest[:16]}.txt"
+
+
+def write_side_file(replacement: Replacement, *, folder: str) -> str:
+    """Keep the whole text of a result in the folder of the session's results, before the decision is written to the
+    log; gives the path.
+
+    For its owner only, whole or not at all, and on disk when it returns; one that is there already is left.  Half of a
+    surrogate pair, which UTF-8 cannot hold, is written as an escape.  Raises ValueError for a replacement that has no
+    such text, and the OSError of the system; then nothing is there.
+    """
+    if replacement.side_file is None or replacement.side_name is None:
+        raise ValueError("the replacement has no text that is kept in a file")
+    data = replacement.side_file.encode("utf-8", "backslashreplace")
+    make_private(folder)
+    path = os.path.join(folder, replacement.side_name)
+    if read_bytes(path, most=len(data)) == data:
+        return path
+    # A name of its own: another process may be writing the same text.
+    fd, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(folder)
+    sync_folder(os.path.dirname(folder))  # which may be new, too
+    return path
+
+
+def _blocks(message: Message, kind: str) -> Iterable[tuple[int, Block]]:
+    content = message.get("content")
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return ()
+    return [
+        (index, block)
+        for index, block in enumerate(content)
+        if isinstance(block, Mapping) and block.get("type") == kind
+    ]
+
+
+def _calls(message: Message) -> Iterable[tuple[int, Block]]:
+    return _blocks(message, "tool_use") if message.get("role") == "assistant" else ()
+
+
+def _content(text: str, media: Sequence[Block]) -> str | list[Block]:
+    return [{"type": "text", "text": text}, *media] if media else text
+
+
+def _id_of(block: Block, name: str) -> str:
+    value = block.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _without_media(block: Block) -> Block:
+    content = block.get("content")
+    if isinstance(content, str) or not isinstance(content, Sequence) or not media_of(content):
+        return block
+    return {
+        **block,
+        "content": [each for each in content if not isinstance(each, Mapping) or each.get("type") not in _MEDIA],
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
