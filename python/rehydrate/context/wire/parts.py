@@ -1,0 +1,145 @@
+"""What the formats have in common: how a neutral message keeps what only one of them knows, and what the validator
+sees of a list.
+
+A message or a block that was read from a format has a member `wire` where it needs one: `{"format": <its name>, ...}`.
+It counts only when it is written in the same format.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from ..messages import Block, Message
+
+OURS = frozenset({"wire", "rehydrate"})
+"""Members of messages and blocks that never leave in a request."""
+NONE: Mapping[str, Any] = {}
+
+
+class Turn(NamedTuple):
+    """What the validator sees of one message (in a format of items: of the items of one answer)."""
+
+    place: int
+    """Its index in the list, from 0; of an answer of several items that of the first."""
+    side: str
+    """`user`, `assistant` or `system`."""
+    calls: Sequence[str] = ()
+    """The ids of calls in it, in order."""
+    results: Sequence[str] = ()
+    """The ids that the results in it answer, in order."""
+    said: bool = False
+    """Whether it holds anything but calls, results and thoughts."""
+    thoughts: Sequence[object] = ()
+    """What of it the model has thought, as it stands; with `==` two of them are told apart."""
+    key: object = None
+    """Of an answer: what it is known by, its calls or else its words."""
+    faults: Sequence[tuple[str, str]] = ()
+    """What is wrong with the message itself: code and what of it, to follow "message N"."""
+
+
+def own(holder: Mapping[str, Any], format: str) -> Mapping[str, Any]:
+    """What a format has kept in a message or a block; empty where it is another's or nothing was kept."""
+    wire = holder.get("wire")
+    return wire if isinstance(wire, Mapping) and wire.get("format") == format else NONE
+
+
+def is_foreign(block: Block, format: str) -> bool:
+    """Whether a block was read from another format."""
+    wire = block.get("wire")
+    return isinstance(wire, Mapping) and wire.get("format") != format
+
+
+def kept(format: str, members: Mapping[str, Any]) -> dict[str, Any]:
+    """The member `wire` for what a format has to keep: `members` that are not empty; itself empty where none is."""
+    found = {name: value for name, value in members.items() if value not in (None, {}, False)}
+    return {"wire": {"format": format, **found}} if found else {}
+
+
+def others(members: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """The members that are not known."""
+    return {name: value for name, value in members.items() if name not in known}
+
+
+def fail(place: int, what: str) -> NoReturn:
+    """Says that something is no message."""
+    raise ValueError(f"message {place} {what}")
+
+
+def mapping_at(message: object, place: int) -> Mapping[str, Any]:
+    """The message, where it is one at all."""
+    if not isinstance(message, Mapping):
+        fail(place, f"is no object but {type(message).__name__}")
+    return message
+
+
+def list_at(value: object, place: int, what: str) -> list[Mapping[str, Any]]:
+    """A list of objects."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        fail(place, f"has {what} that is no list")
+    for each in value:
+        if not isinstance(each, Mapping):
+            fail(place, f"has in {what} what is no object")
+    return list(value)
+
+
+def text_at(members: Mapping[str, Any], name: str, place: int) -> str:
+    """A member that is a text."""
+    value = members.get(name)
+    if not isinstance(value, str):
+        fail(place, f"lacks `{name}`, or it is no text")
+    return value
+
+
+_DATA = re.compile(r"data:([^;,]*);base64,", re.ASCII)
+
+
+def source_of(url: str) -> dict[str, str]:
+    """The source of an image or a document for an address; for a `data:` address its bytes."""
+    head = _DATA.match(url)
+    if head is None:
+        return {"type": "url", "url": url}
+    return {"type": "base64", "media_type": head[1], "data": url[head.end() :]}
+
+
+def url_of(source: object) -> str | None:
+    """The address for a source, None where it has none (a file that one provider keeps)."""
+    if not isinstance(source, Mapping):
+        return None
+    url = source.get("url")
+    if source.get("type") == "url" and isinstance(url, str):
+        return url
+    if source.get("type") == "base64":
+        return f"data:{source.get('media_type', '')};base64,{source.get('data', '')}"
+    return None
+
+
+def placeholder(block: Block) -> str:
+    """What stands for a block that a format has no form for."""
+    return f"[{block.get('type')}, which cannot be shown here]"
+
+
+def parsed(arguments: str) -> dict[str, Any]:
+    """The arguments of a call as an object; under `arguments` as they stand, where a model has written none."""
+    if not arguments:
+        return {}
+    try:
+        found = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return {"arguments": arguments}
+    return found if isinstance(found, dict) else {"arguments": arguments}
+
+
+def dumped(value: object) -> str:
+    """JSON of a value as short as it goes, characters as they are."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def calls_key(calls: Sequence[str], words: Sequence[str]) -> object:
+    """What an answer is known by."""
+    return tuple(calls) or "\n".join(words)
+
+
+def without_ours(message: Message) -> dict[str, Any]:
+    """A message or a block without what never leaves."""
+    return {name: value for name, value in message.items() if name not in OURS}
