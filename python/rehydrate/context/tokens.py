@@ -1,0 +1,147 @@
+"""How many tokens a text is: exactly, by a vocabulary that is on the machine, or by a calibrated estimate.
+
+The measure is o200k, the vocabulary of OpenAI's models since GPT-4o.  Nothing is ever downloaded.  The same text has
+the same count in every process with the same counter, text that looks like a special token (`<|endoftext|>`) is text
+like any other, and no text makes a count fail.
+"""
+
+import functools
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from rehydrate.context import estimate
+
+REMEMBERED_CHARS = 1 << 23
+"""What a counter remembers at the least and, twice that, at the most: characters of the texts that it has counted."""
+
+
+_COMPILED = "bpe_openai._bindings"
+
+
+class TokenCounter(Protocol):
+    """What counts tokens; a host may bring its own."""
+
+    @property
+    def name(self) -> str:
+        """For people: what the numbers are."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a count is what the vocabulary gives, and no estimate."""
+
+    def count(self, text: str, /) -> int:
+        """Tokens; the same for the same text; 0 for an empty one only."""
+
+
+class _Remembered:
+    """Counts by text, the latest ones; threads may share it."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._chars = 0
+        self._new: dict[str, int] = {}
+        self._old: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        known = self._new.get(text)
+        if known is None:
+            known = self._old.get(text)
+            if known is None:
+                known = self._count(text)
+            if self._chars > REMEMBERED_CHARS:
+                self._old, self._new, self._chars = self._new, {}, 0
+            self._new[text] = known
+            self._chars += len(text)
+        return known
+
+
+def _compiled() -> Any:
+    """The compiled module of `bpe-openai`, alone.
+
+    The Python around it, which importing it the usual way would run, reads three vocabularies that the compiled module
+    has already (a second of work, 60 MB), and refuses texts of a million characters or 200,000 tokens.
+    """
+    loaded = sys.modules.get(_COMPILED)
+    if loaded is not None:
+        return loaded
+    package = importlib.util.find_spec("bpe_openai")
+    found = package and importlib.machinery.PathFinder.find_spec(_COMPILED, package.submodule_search_locations)
+    if not found or not found.loader:
+        raise ImportError("an exact count of tokens needs the extra `tokens`: pip install 'rehydrate[tokens]'")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    # A compiled module can be loaded only once: whoever imports the package afterwards is to find this one.
+    return sys.modules.setdefault(_COMPILED, module)
+
+
+class Exact:
+    """Tokens of o200k, with the extra `tokens`; `ImportError` without it."""
+
+    name = "o200k"
+    is_exact = True
+
+    def __init__(self) -> None:
+        tokenizer = _compiled().tokenizer_for_encoding("o200k_base")
+
+        def count(text: str) -> int:
+            try:
+                return int(tokenizer.count(text))
+            except UnicodeEncodeError:  # half a surrogate pair, which is sent as U+FFFD
+                return int(tokenizer.count(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")))
+
+        self.count = _Remembered(count)
+
+
+class Estimate:
+    """About as many tokens as o200k has for the text: see `rehydrate.context.estimate`."""
+
+    name = "estimate of o200k"
+    is_exact = False
+
+    def __init__(self) -> None:
+        self.count = _Remembered(estimate.tokens)
+
+
+@functools.cache
+def default_counter() -> TokenCounter:
+    """The exact one where the extra `tokens` is installed, else the estimate; one for the process."""
+    try:
+        return Exact()
+    except ImportError:
+        return Estimate()
+
+
+class Learnt:
+    """An upper bound for a model of another vocabulary, learnt from what its provider has counted.
+
+    A count is that of `counter` times the greatest ratio seen so far, at least 1.
+    """
+
+    LEAST = 1_000
+    """Tokens by our count below which a sample is passed over: what a provider adds to every request would be most of
+    the ratio."""
+    MOST = 4
+    """A ratio above this is no matter of vocabulary: something was sent that was not counted."""
+
+    is_exact = False
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.counter = counter
+        self.name = f"{counter.name}, raised to what was counted"
+        self._ratio = (1, 1)
+
+    def learn(self, *, ours: int, theirs: int) -> None:
+        """The same request: its tokens by `counter`, and as the provider has counted them."""
+        if ours < self.LEAST:
+            return
+        theirs = min(theirs, self.MOST * ours)
+        if theirs * self._ratio[1] > self._ratio[0] * ours:
+            self._ratio = (theirs, ours)
+
+    def count(self, text: str, /) -> int:
+        """Tokens, rounded up."""
+        theirs, ours = self._ratio
+        return -(-self.counter.count(text) * theirs // ours)
