@@ -1,0 +1,144 @@
+"""Makes a list of messages that was loaded fit to be sent, and tells what it took.
+
+A broken pair in a stored conversation would make every later request fail.  The log is left alone: what is repaired is
+the view of it, the same way each time.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from rehydrate.session.wire import OPENING
+
+from .errors import Violation
+from .messages import Block, Message, blocks
+from .units import arranged
+
+UNKNOWN_OUTCOME = "[This call was interrupted: whether it took effect is not known, so look before you repeat it.]"
+"""What a call is answered with that will never have a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A list that is whole again."""
+
+    messages: list[Message]
+    """Arranged; every call has its result right behind it, but for those that are pending."""
+    repaired: tuple[Violation, ...]
+    """What was wrong, each with the place in the list that was given; empty where nothing was."""
+
+
+def repair(messages: Sequence[Message], *, pending: Collection[str] = ()) -> Repair:
+    """The messages arranged, without results that nothing was called for and without second results; a call that will
+    never have a result is answered as one whose outcome is unknown.  Where the assistant begins, the user says so
+    before it.
+
+    `pending`: the ids of calls that still run or wait for approval; they are left open.
+    """
+    return _Repairing(pending).repair(messages)
+
+
+class _Repairing:
+    def __init__(self, pending: Collection[str]) -> None:
+        self.pending = pending
+        self.found: list[Violation] = []
+        self.messages: list[Message] = []
+        self.waiting: dict[str, int] = {}
+        """The calls of the last answer that no result has come for, each with the place of its message."""
+
+    def repair(self, messages: Sequence[Message]) -> Repair:
+        given = [self._in_their_roles(message, place) for place, message in enumerate(messages)]
+        for each in arranged(given):
+            role, place = each.message.get("role"), each.sources[0]
+            if role == "user" and any(block.get("type") == "tool_result" for block in blocks(each.message)):
+                self._add(each.message, self._results(each.message, place))
+                self._answer_what_waits()
+                continue
+            self._answer_what_waits()
+            self._add(each.message, self._calls(each.message, place) if role == "assistant" else None)
+        self._answer_what_waits()
+        self._open()
+        return Repair(self.messages, tuple(sorted(self.found, key=lambda each: each.place)))
+
+    def _in_their_roles(self, message: Message, place: int) -> Message:
+        """The message without calls that are not the assistant's, results that are not the user's, and either of them
+        without an id.
+        """
+        if isinstance(message.get("content"), str):
+            return message
+        kept: list[Block] = []
+        for block in blocks(message):
+            kind = block.get("type")
+            if kind == "tool_use" and (message.get("role") != "assistant" or not isinstance(block.get("id"), str)):
+                self._tell(
+                    "wrong_role", place, "holds a call that is not the assistant's or has no id; it was left out"
+                )
+            elif kind == "tool_result" and (
+                message.get("role") != "user" or not isinstance(block.get("tool_use_id"), str)
+            ):
+                self._tell("wrong_role", place, "holds a result that no user gave or has no id; it was left out")
+            else:
+                kept.append(block)
+        return message if len(kept) == len(message.get("content") or ()) else {**message, "content": kept}
+
+    def _calls(self, message: Message, place: int) -> list[Block] | None:
+        """The blocks of an answer without a second call of the same id; None where all stay."""
+        kept: list[Block] = []
+        given = blocks(message)
+        for block in given:
+            if block.get("type") == "tool_use":
+                name = block["id"]
+                if name in self.waiting:
+                    self._tell("duplicate_call", place, f"calls {name} twice; the second call was left out")
+                    continue
+                self.waiting[name] = place
+            kept.append(block)
+        return None if len(kept) == len(given) else kept
+
+    def _results(self, message: Message, place: int) -> list[Block] | None:
+        """The results that something waits for; None where all stay."""
+        kept: list[Block] = []
+        answered: set[str] = set()
+        given = blocks(message)
+        for block in given:
+            name = block["tool_use_id"]
+            if self.waiting.pop(name, None) is not None:
+                kept.append(block)
+                answered.add(name)
+            elif name in answered:
+                self._tell("duplicate_result", place, f"has a second result of {name}; it was left out")
+            else:
+                self._tell("orphan_result", place, f"has a result of {name}, which was not called; it was left out")
+        return None if len(kept) == len(given) else kept
+
+    def _answer_what_waits(self) -> None:
+        unknown: list[Block] = []
+        for name, place in self.waiting.items():
+            if name not in self.pending:
+                self._tell("unanswered_call", place, f"calls {name}, which never had a result; it was given one")
+                content = {"type": "tool_result", "tool_use_id": name, "content": UNKNOWN_OUTCOME, "is_error": True}
+                unknown.append(content)
+        self.waiting = {}
+        if not unknown:
+            return
+        last = self.messages[-1]
+        if last.get("role") == "user":
+            self.messages[-1] = {**last, "content": [*last["content"], *unknown]}
+        else:
+            self.messages.append({"role": "user", "content": unknown})
+
+    def _add(self, message: Message, kept: list[Block] | None) -> None:
+        if kept is None:
+            self.messages.append(message)
+        elif kept:
+            self.messages.append({**message, "content": kept})
+
+    def _open(self) -> None:
+        for index, message in enumerate(self.messages):
+            if message.get("role") == "assistant":
+                self._tell("first_not_user", 0, "begins, and is not the user's; one that says so was put before it")
+                self.messages.insert(index, {"role": "user", "content": OPENING})
+            if message.get("role") in ("assistant", "user"):
+                return
+
+    def _tell(self, code: str, place: int, what: str) -> None:
+        self.found.append(Violation(code, place, f"message {place} {what}"))
