@@ -1,0 +1,233 @@
+"""What must outlive every compaction word for word: items under seven headings.
+
+Items are data and never prose: nothing here or later changes a payload, and an item stays until it is closed or
+superseded, however often the conversation is compacted.  They come from lines of the form
+
+    EXACT CONTINUATION RECORD [<heading>] :: <payload>
+
+that stand in what somebody says, from the host (`put`, `close`), and from the summary of an earlier compaction.  The
+results of tools are never read for them: whoever writes a web page would write the ledger.  A payload is one line, so
+that no payload can look like a heading or another item when it is written down.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rehydrate.context.messages import Message, blocks
+from rehydrate.digest import sha256
+
+HEADINGS = (
+    "Objective and constraints",
+    "Decisions and rationale",
+    "Workspace mutations",
+    "Verification evidence",
+    "Active tasks and background work",
+    "Open risks or blockers",
+    "Exact next action",
+)
+"""In the order in which they are written; others may be used, and follow them."""
+STATUSES = ("open", "failed", "done", "superseded")
+OPENING = "[rehydrate] Earlier messages, condensed; the original is intact in the log."
+"""The first line of every summary, by which it is known again."""
+SAID = "Said by the user"
+LEFT_OUT = "Left out"
+FILES = "Files"
+REQUEST = "Active request"
+SECTIONS = (SAID, LEFT_OUT, FILES, REQUEST)
+"""What follows the ledger in a summary, in this order; no item can stand under such a heading."""
+HEADING_CHARS = 64
+PAYLOAD_CHARS = 2048
+RECORDS = 32
+"""So many open items come from lines of text; further ones are not taken, for what is there stays until superseded."""
+RECORDS_CHARS = 16_384
+"""All payloads and headings of those together."""
+CLOSED = 128
+"""So many items that are no longer open are remembered, the newest ones."""
+
+BULLETS = {"open": "- ", "failed": "! ", "done": "+ "}
+"""Status -> how the line of such an item begins in a summary; a superseded one is not written."""
+_STATUS_OF = {bullet: status for status, bullet in BULLETS.items()}
+_CANONICAL = {heading.casefold(): heading for heading in HEADINGS}
+_RECORD = re.compile(r"^\s*EXACT CONTINUATION RECORD \[([^\[\]]+)\] :: (.+)$")
+_MARK = "EXACT CONTINUATION RECORD ["
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to be kept word for word."""
+
+    heading: str
+    payload: str
+    """One line."""
+    status: str = "open"
+    """One of `STATUSES`."""
+    seq: int | None = None
+    """Where it comes from, as the caller counts; None: the host, or a summary."""
+    recorded: bool = False
+    """It was read in a text, and counts for `RECORDS`."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what could not be written down and read again as it is."""
+        if not fits(self.heading, self.payload):
+            raise ValueError(
+                f"an item of a ledger is one line of at most {PAYLOAD_CHARS} characters under a heading of at most "
+                f"{HEADING_CHARS} without brackets: {self.heading[:80]!r} :: {self.payload[:80]!r}"
+            )
+        if self.status not in STATUSES:
+            raise ValueError(f"{self.status!r} is no status of an item: it is one of {', '.join(STATUSES)}")
+
+    @property
+    def id(self) -> str:
+        """The same for the same heading and payload."""
+        return sha256(f"{self.heading}\n{self.payload}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Items, in the order in which they came; every change gives another ledger."""
+
+    items: tuple[Item, ...] = ()
+
+    @property
+    def open(self) -> tuple[Item, ...]:
+        """What still holds."""
+        return tuple(item for item in self.items if item.status == "open")
+
+    def put(
+        self, heading: str, payload: str, *, seq: int | None = None, status: str = "open", supersedes: str | None = None
+    ) -> "Ledger":
+        """The item added, or the one that says the same given this status; `supersedes`: the id of an item that no
+        longer holds.  White space around the payload is dropped.
+
+        Raises ValueError for a heading or payload that is empty, too long or of several lines, an unknown status, and
+        an id that is not there.
+        """
+        item = Item(_heading(heading), payload.strip(), status, seq)
+        ledger = self if supersedes is None else self.close(supersedes, status="superseded")
+        if any(known.id == item.id for known in ledger.items):
+            return ledger.close(item.id, status=status)
+        return Ledger(_bounded((*ledger.items, item)))
+
+    def close(self, id: str, *, status: str) -> "Ledger":
+        """The item with this id given another status.  Raises ValueError for an id that is not there."""
+        if not any(item.id == id for item in self.items):
+            raise ValueError(f"no item of the ledger has the id {id!r}: take it from an item's `id`")
+        return Ledger(_bounded(replace(item, status=status) if item.id == id else item for item in self.items))
+
+    def absorb(self, messages: Sequence[Message], *, seqs: Sequence[int] | None = None) -> "Ledger":
+        """With what the messages say: record lines in the text of any of them, and the items of summaries.
+
+        An item that is known already, open or not, stays as it is.  `seqs`: where each message comes from.
+        """
+        items = list(self.items)
+        known = {item.id for item in items}
+        recorded = [item for item in items if item.recorded and item.status == "open"]
+        chars = sum(_chars(item) for item in recorded)
+        count = len(recorded)
+        for at, message in enumerate(messages):
+            for item in _said(message):
+                if item.id in known or count >= RECORDS or chars + _chars(item) > RECORDS_CHARS:
+                    continue
+                known.add(item.id)
+                items.append(item if seqs is None else replace(item, seq=seqs[at]))
+                if item.status == "open":
+                    count += 1
+                    chars += _chars(item)
+        return self if len(items) == len(self.items) else Ledger(_bounded(items))
+
+    def record(self) -> list[dict[str, Any]]:
+        """As data for a log; what is not said is the usual."""
+        return [
+            {
+                "id": item.id,
+                "heading": item.heading,
+                "payload": item.payload,
+                "status": item.status,
+                "seq": item.seq,
+                "recorded": item.recorded,
+            }
+            for item in self.items
+        ]
+
+    @classmethod
+    def from_record(cls, record: Sequence[Mapping[str, Any]]) -> "Ledger":
+        """What `record` gave.  Raises ValueError for what is none."""
+        items = []
+        for at, row in enumerate(record):
+            if not isinstance(row, Mapping):
+                raise ValueError(f"item {at} of a ledger is no object")
+            heading, payload, status, seq = (row.get(name) for name in ("heading", "payload", "status", "seq"))
+            if not isinstance(heading, str) or not isinstance(payload, str) or not isinstance(status, str):
+                raise ValueError(f"item {at} of a ledger has no heading, payload or status")
+            if seq is not None and (isinstance(seq, bool) or not isinstance(seq, int)):
+                raise ValueError(f"item {at} of a ledger has a seq that is no number")
+            item = Item(heading, payload, status, seq, row.get("recorded") is True)
+            if row.get("id") != item.id:
+                raise ValueError(f"item {at} of a ledger was changed: its id does not fit its content")
+            items.append(item)
+        return cls(tuple(items))
+
+
+def listed(text: str) -> list[Item]:
+    """The items in the text of a summary, under their headings; everything after the headings is passed over."""
+    found = []
+    heading = None
+    for line in text.split("\n"):
+        if line.startswith("## "):
+            heading = line[3:]
+            if heading in SECTIONS:
+                break
+        elif heading is not None and line[:2] in _STATUS_OF and fits(heading, line[2:]):
+            found.append(Item(heading, line[2:], _STATUS_OF[line[:2]], recorded=True))
+    return found
+
+
+def _said(message: Message) -> Iterator[Item]:
+    for block in blocks(message):
+        text = block.get("text")
+        if block.get("type") != "text" or not isinstance(text, str):
+            continue
+        if message.get("role") == "user" and text.startswith(OPENING):
+            yield from listed(text)
+        elif _MARK in text:
+            for line in text.splitlines():
+                found = _RECORD.match(line)
+                if found and fits(heading := _heading(found[1]), payload := found[2].strip()):
+                    yield Item(heading, payload, recorded=True)
+
+
+def _heading(heading: str) -> str:
+    heading = heading.strip()
+    return _CANONICAL.get(heading.casefold(), heading)
+
+
+def fits(heading: str, payload: str) -> bool:
+    """Whether an item may have these."""
+    return (
+        0 < len(heading) <= HEADING_CHARS
+        and 0 < len(payload) <= PAYLOAD_CHARS
+        and len(heading.splitlines()) == 1
+        and len(payload.splitlines()) == 1
+        and heading == heading.strip()
+        and payload == payload.strip()
+        and heading not in SECTIONS
+        and not set(heading) & set("[]")
+    )
+
+
+def _chars(item: Item) -> int:
+    return len(item.heading) + len(item.payload)
+
+
+def _bounded(items: Iterable[Item]) -> tuple[Item, ...]:
+    items = tuple(items)
+    excess = sum(item.status != "open" for item in items) - CLOSED
+    kept = []
+    for item in items:
+        if item.status != "open" and excess > 0:
+            excess -= 1
+        else:
+            kept.append(item)
+    return tuple(kept)
