@@ -1,0 +1,194 @@
+"""The text that stands for the messages which a compaction took out, and what can be read out of it again.
+
+It is a message of the user, plain text, whose first line says what it is.  Then come the ledger by heading, what the
+user has said that still holds, what was left out, files, and last the active request, whole.  Items and statements
+stand on a line each, behind a bullet, before anything of several lines: so nothing in them, and nothing in a file or a
+request that looks like a summary, can be taken for an item.  Same input, same text; what is read back and written again
+with the same budget is the same text.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rehydrate.context.ledger import (
+    BULLETS,
+    FILES,
+    HEADINGS,
+    LEFT_OUT,
+    OPENING,
+    REQUEST,
+    SAID,
+    Item,
+    Ledger,
+    listed,
+)
+from rehydrate.context.statements import Statement
+
+NOTHING = "Nothing under: "
+"""How the line of the empty headings begins."""
+
+
+class Counter(Protocol):
+    """Counts a text in the unit of the budget."""
+
+    def count(self, text: str) -> int:
+        """Tokens, or whatever the budget is in."""
+
+
+class FileText(Protocol):
+    """A file that is shown as it is now."""
+
+    @property
+    def path(self) -> str:
+        """As people are to read it."""
+
+    @property
+    def text(self) -> str:
+        """What of it is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary, and what it holds."""
+
+    text: str
+    items: tuple[Item, ...]
+    """Of the ledger."""
+    statements: tuple[Statement, ...]
+
+
+def summarise(
+    *,
+    ledger: Ledger,
+    statements: Sequence[Statement],
+    notes: Sequence[str] = (),
+    files: Sequence[FileText] = (),
+    request: str | None = None,
+    budget: int,
+    meter: Counter,
+) -> Summary:
+    """The summary within `budget`, as `meter` counts; only the first line and the request are never left out.
+
+    What finds room, in this order: open items; statements, heavier and shorter ones first; items that failed or are
+    done; which headings are empty; `notes`, one line each, on what was left out; `files`, whole ones.  `request`: the
+    active request, which is not cut; None where it stands elsewhere.
+    """
+    by_worth = sorted(statements, key=lambda each: meter.count(each.text) / (1 + each.weight))
+    draft = _Draft(ledger, statements, request, budget, meter)
+    for status in BULLETS:
+        draft.take(part for part in draft.items if part.status == status)
+        if status == "open":
+            draft.take(by_worth)
+    draft.take([_Empty(tuple(heading for heading in HEADINGS if _head(heading) not in draft.headed))])
+    draft.take(_Note(" ".join(note.split())) for note in notes)
+    draft.take(_Shown(file.path, file.text) for file in files)
+    text = draft.text()
+    while draft.taken and meter.count(text) > budget:  # parts together may count more than each by itself
+        draft.taken.popitem()
+        text = draft.text()
+    return Summary(
+        text,
+        tuple(item for item in draft.items if item in draft.taken),
+        tuple(each for each in statements if each in draft.taken),
+    )
+
+
+def read_summary(text: str) -> Summary | None:
+    """The summary whose text this is; None when it is none of ours.  Only the text of a user's message may be one."""
+    if text.split("\n", 1)[0] != OPENING:
+        return None
+    return Summary(text, tuple(listed(text)), tuple(_said(text)))
+
+
+def _said(text: str) -> Iterable[Statement]:
+    label = None
+    inside = False
+    for line in text.split("\n"):
+        if line.startswith("## "):
+            if inside or line[3:] in (LEFT_OUT, FILES, REQUEST):
+                return
+            inside = line[3:] == SAID
+        elif inside and line.startswith("- "):
+            yield Statement(line[2:], label)
+        elif inside and line.endswith(":"):
+            label = line[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Empty:
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    path: str
+    text: str
+
+
+_Part = Item | Statement | _Empty | _Note | _Shown
+
+
+class _Draft:
+    """What has found room so far; each line is counted once, with its line break, and each heading with its first."""
+
+    def __init__(
+        self, ledger: Ledger, statements: Sequence[Statement], request: str | None, budget: int, meter: Counter
+    ) -> None:
+        order = {heading: at for at, heading in enumerate(HEADINGS)}
+        self.items = sorted(ledger.items, key=lambda item: order.get(item.heading, len(order)))
+        self.taken: dict[_Part, None] = {}
+        self.headed: set[str] = set()
+        self._statements = statements
+        self._ending = "" if request is None else f"{_head(REQUEST)}\n{request}"
+        self._count = meter.count
+        self._left = budget - self._count(OPENING) - self._count(self._ending)
+
+    def take(self, parts: Iterable[_Part]) -> None:
+        """Those that there is room for."""
+        for part in parts:
+            line, *heads = _lines(part)
+            new = [head for head in heads if head not in self.headed]
+            cost = self._count(line) + sum(map(self._count, new))
+            if line and cost <= self._left:
+                self._left -= cost
+                self.headed.update(new)
+                self.taken[part] = None
+
+    def text(self) -> str:
+        """Everything in its place."""
+        labels = dict.fromkeys([None, *(each.label for each in self._statements)])
+        said = (each for label in labels for each in self._statements if each.label == label)
+        beside = [part for part in self.taken if not isinstance(part, (Item, Statement))]
+        empty = (part for part in beside if isinstance(part, _Empty))
+        rest = (part for part in beside if not isinstance(part, _Empty))
+        written: list[str] = []
+        headed: set[str] = set()
+        for part in (*self.items, *empty, *said, *rest):
+            if part in self.taken:
+                line, *heads = _lines(part)
+                written += [*(head for head in heads if head not in headed), line]
+                headed.update(heads)
+        return OPENING + "".join(written) + self._ending
+
+
+def _lines(part: _Part) -> list[str]:
+    """What is written for a part, and the headings that it stands under."""
+    if isinstance(part, Item):
+        return [f"\n{BULLETS[part.status]}{part.payload}", _head(part.heading)]
+    if isinstance(part, Statement):
+        return [f"\n- {part.text}", _head(SAID), *([f"\n{part.label}:"] if part.label else [])]
+    if isinstance(part, _Empty):
+        return [f"\n{NOTHING}{'; '.join(part.headings)}"] if part.headings else [""]
+    if isinstance(part, _Note):
+        return [f"\n- {part.text}", _head(LEFT_OUT)]
+    return [f"\n### {part.path}\n{part.text}", _head(FILES)]
+
+
+def _head(heading: str) -> str:
+    return f"\n## {heading}"
