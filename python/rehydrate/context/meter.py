@@ -1,15 +1,21 @@
-"""What a message costs, in tokens, by a local count: the one measure that every decision is made with.
+"""What the next request will hold, in tokens, and what that means: the one measure that every decision is made with.
 
-Nothing is kept between two counts but the counter's memory of texts.  Of what is no text the bytes are never counted:
-an image, a recording and a document have a flat cost.  No block is free.
+`Meter` counts messages here.  Nothing is kept between two counts but the counter's memory of texts.  Of what is no text
+the bytes are never counted: an image, a recording and a document have a flat cost.  No block is free.
+
+`measure` starts from what the provider itself has counted for the last call, where that still holds, and counts here
+only what has come since.  It gives a `Snapshot`, one for each request, which never changes.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from rehydrate.context.messages import Block, Message, blocks
 from rehydrate.context.tokens import TokenCounter, default_counter
+from rehydrate.context.usage import Usage
+from rehydrate.digest import sha256
 
 MESSAGE = 4
 """What a message costs beside its blocks, for its role and its ends."""
@@ -27,9 +33,20 @@ document is up to 3,000 of Anthropic's.  A provider's own count corrects it afte
 """
 
 
+LEAST_RESERVE, MOST_RESERVE = 8_192, 32_768
+"""Between these a tenth of the window is kept for the answer, where nobody has said how much."""
+
+HANDOFF_PERCENT = 70
+COMPACTION_PERCENT = 80
+"""Of the window less its reserve."""
+
+Label = Literal["provider", "provider_plus_estimate", "local_estimate"]
+Phase = Literal["unknown", "below_handoff", "handoff_band", "compaction_due"]
+
+
 def as_json(value: object) -> str:
     """A value as the text that is counted for it; what JSON cannot hold is written as Python would print it."""
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 class Meter:
@@ -55,6 +72,8 @@ class Meter:
             return count(content) if isinstance(content, str) else self.blocks(blocks(block))
         if kind == "thinking" and isinstance(text := block.get("thinking"), str):
             return count(text)
+        if kind == "redacted_thinking" and isinstance(data := block.get("data"), str):
+            return -(-len(data) * 3 // 16)  # base64 of bytes that hide a text, about four of its bytes a token
         if kind == "document" and isinstance(source := block.get("source"), Mapping):
             if source.get("type") == "text":
                 return count(str(source.get("data")))
@@ -85,3 +104,149 @@ class Meter:
         if isinstance(system, str):
             return schemas + self.counter.count(system)
         return schemas + self.blocks(blocks({"content": system}))
+
+
+def reserve_of(window: int, explicit: int | None = None) -> int:
+    """Tokens of the window that are kept for the answer: `explicit` where the request caps its answer, else a tenth of
+    the window between `LEAST_RESERVE` and `MOST_RESERVE`; never more than half the window.
+
+    An explicit reserve as large as the window or larger comes back as it is: with it there is no room to speak of, and
+    a snapshot's phase is `unknown`.
+    """
+    if explicit is None:
+        explicit = max(LEAST_RESERVE, min(MOST_RESERVE, window // 10))
+    elif explicit >= window:
+        return explicit
+    return max(0, min(explicit, window // 2))
+
+
+def fingerprint(*, model: str, system: object, tools: Sequence[Mapping[str, Any]] | None) -> str:
+    """SHA-256, in hexadecimal, of what stands before the messages in a request; the order of members is nothing."""
+    fixed = [model, system or None, list(tools or ())]
+    text = json.dumps(fixed, ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=str)
+    return sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the next request holds, and where that stands between the lines.  All numbers are tokens."""
+
+    tokens: int
+    """All of the request."""
+    label: Label
+    """Where `tokens` is from: the provider alone, the provider for the most part, or a count made here."""
+    fixed: int
+    """Of them the system and the tools, by a count made here."""
+    messages: int
+    """The rest of them."""
+    window: int | None
+    """None where nobody knows it."""
+    reserve: int
+    """What of the window is kept for the answer; 0 without a window."""
+    available: int | None
+    """The window less the reserve; None where there is no window, or nothing of it is left."""
+    handoff_line: int | None
+    """The first number of tokens in the hand-off band; None where `available` is."""
+    compaction_line: int | None
+    """The first number of tokens at which a compaction is due; None where `available` is, or the policy has no line."""
+    phase: Phase
+    fingerprint: str
+    """Of the request: see `fingerprint`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What the provider has counted for the last call, and for what.  One that no longer holds is dropped, not kept:
+    every replacement that is committed drops it.
+    """
+
+    floor: int
+    """Tokens of the request and its reply."""
+    sent: int
+    """How many messages the request had, control messages not counted."""
+    model: str
+    revision: str
+    """Of the history that was sent: another one for every rewriting of it."""
+    fixed: int
+    """Tokens of the system and the tools that were sent, by a count made here."""
+    fingerprint: str
+
+    @classmethod
+    def after(
+        cls, usage: Usage, *, snapshot: Snapshot, messages: Sequence[Message], model: str, revision: str
+    ) -> "Baseline | None":
+        """The baseline after a call: `snapshot` and `messages` (without control messages) are those of its request.
+        None where the usage does not say enough.
+        """
+        if usage.floor is None:
+            return None
+        return cls(usage.floor, len(messages), model, revision, snapshot.fixed, snapshot.fingerprint)
+
+
+def measure(
+    messages: Sequence[Message],
+    *,
+    meter: Meter,
+    model: str,
+    system: object,
+    tools: Sequence[Mapping[str, Any]] | None,
+    window: int | None,
+    reserve: int | None = None,
+    control: Sequence[Message] = (),
+    baseline: Baseline | None = None,
+    revision: str = "",
+    handoff_percent: int = HANDOFF_PERCENT,
+    compaction_percent: int | None = COMPACTION_PERCENT,
+) -> Snapshot:
+    """The snapshot of a request that sends `messages` and after them `control`, which the log does not hold.
+
+    `reserve`: the request's cap of its answer, None for the usual one.  `revision`: of the history that `messages` are
+    of.  `compaction_percent`: None for no line.
+
+    The baseline holds while model and revision are its own and what follows the messages that it counted begins with
+    the reply that it counted too; else everything is counted here.
+    """
+    fixed = meter.fixed(system=system, tools=tools)
+    mark = fingerprint(model=model, system=system, tools=tools)
+    label: Label = "local_estimate"
+    if baseline and (baseline.model, baseline.revision) == (model, revision) and _replied(messages, baseline.sent):
+        since = meter.messages(messages[baseline.sent + 1 :]) + meter.messages(control)
+        tokens = baseline.floor + since + max(0, fixed - baseline.fixed)
+        label = "provider_plus_estimate" if since or mark != baseline.fingerprint else "provider"
+    else:
+        tokens = fixed + meter.messages(messages) + meter.messages(control)
+    kept = 0 if window is None else reserve_of(window, reserve)
+    available = None if window is None or kept >= window else window - kept
+    handoff = _line(available, handoff_percent)
+    compaction = _line(available, compaction_percent)
+    return Snapshot(
+        tokens=tokens,
+        label=label,
+        fixed=fixed,
+        messages=max(0, tokens - fixed),
+        window=window,
+        reserve=kept,
+        available=available,
+        handoff_line=handoff,
+        compaction_line=compaction,
+        phase=_phase(tokens, handoff, compaction),
+        fingerprint=mark,
+    )
+
+
+def _replied(messages: Sequence[Message], sent: int) -> bool:
+    """Whether behind the messages that were sent there is an answer."""
+    return sent < len(messages) and messages[sent].get("role") == "assistant"
+
+
+def _line(available: int | None, percent: int | None) -> int | None:
+    """The least whole number that is at least so many percent of what is available."""
+    return None if available is None or percent is None else -(-available * percent // 100)
+
+
+def _phase(tokens: int, handoff: int | None, compaction: int | None) -> Phase:
+    if handoff is None:
+        return "unknown"
+    if compaction is not None and tokens >= compaction:
+        return "compaction_due"
+    return "handoff_band" if tokens >= handoff else "below_handoff"

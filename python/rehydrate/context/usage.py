@@ -12,7 +12,8 @@
                       cacheReadInputTokens +
                       cacheWriteInputTokens
 
-What OpenAI and Gemini say of cached tokens is a part of the prompt's number, and of thoughts OpenAI of the completion's.
+What OpenAI and Gemini say of cached tokens is a part of the prompt's number; what OpenAI says of thoughts, of the
+completion's.
 Where Anthropic has compacted during the call, `iterations` tells each pass, and the last one of type `message` counts.
 Names count in snake case too, as the providers' own Python packages write them.
 """
