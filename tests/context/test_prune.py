@@ -154,7 +154,7 @@ def test_without_a_flag_the_text_tells_an_error(text):
         "def error_of(result):",
         "errors.py",
         "failed_once = 3",
-        "1.0 errors",
+        "0.5 errors a day",
         "",
     ],
 )
@@ -242,6 +242,16 @@ def test_t29_what_was_declared_is_freed():
         found = passed(messages, **more)
         freed = METER.messages(messages) - METER.messages(replaced(messages, found))
         assert freed >= sum(each.tokens_freed for each in found) > 0
+
+
+def test_what_would_be_longer_stays():
+    class Dense:
+        def block(self, block):
+            return 2 * len(block["content"])
+
+    older = [*turn((call("short"), result("short", "x" * 101))), *turn((call("long"), result("long", "x" * 500)))]
+    messages = [asked(), *older, *conversation()[1:], *[asked()] * 20]
+    assert gone(prune(messages, input_budget=10, meter=Dense(), ranks=ranks, idle_s=None, decided=())) == ["long"]
 
 
 def test_nothing_that_was_given_is_changed():

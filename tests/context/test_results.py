@@ -55,7 +55,7 @@ def test_one_result_may_have_half_of_that(window):
 
 
 def test_what_fits_alone_goes_longest_first_until_the_batch_fits():
-    sizes = {"a": 1_500, "b": 2_400, "c": 300, "d": 1_900, "e": 2_000}
+    sizes = {"a": 1_500, "b": 2_000, "c": 300, "d": 1_900, "e": 2_400}
     batch = turn(*((call(name), result(name, name * 4 * size)) for name, size in sizes.items()))
     found = judged(batch)
     assert [each.call_id for each in found] == ["b", "e"]
@@ -86,7 +86,8 @@ def test_ids_that_a_provider_counts_from_0_in_every_answer_make_no_batch_of_seve
 
 def test_a_result_that_stands_before_its_call_is_of_its_batch():
     answer, answered = turn(*((call(name), result(name, "x" * 8_000)) for name in "abc"))
-    assert [each.message for each in judged([answered, answer])] == [0]
+    apart = [{**answered, "content": [block]} for block in answered["content"]]
+    assert [each.message for each in judged([*apart, answer])] == [0]
 
 
 def test_the_preview_has_the_first_1500_and_the_last_500_characters():
@@ -116,11 +117,23 @@ def test_t58_small_results_stay_however_many_they_are():
     assert judged(batch) == []
 
 
+class _Dense:
+    """Two tokens for every character: a preview of the usual length takes 4,000."""
+
+    def block(self, block):
+        return 2 * len(block["content"])
+
+
+@pytest.mark.parametrize("chars", [1_251, 1_900, 2_400, 9_000])
+def test_a_text_of_very_many_tokens_gets_a_preview_that_fits(chars):
+    (found,) = over_budget(turn((call("c"), result("c", "z" * chars))), window=SMALL, meter=_Dense(), decided=())
+    assert found.text.count("z") >= 250 and 2 * len(found.text) <= 2_500
+    assert found.tokens_freed == 2 * (chars - len(found.text)) > 0
+
+
 def test_what_would_grow_stays():
-    """Two thousand characters may be many tokens: a preview would be longer than the whole."""
-    batch = turn(*((call(f"c{at}"), result(f"c{at}", "x" * 900)) for at in range(30)))
-    found = judged(batch)
-    assert found and all(each.tokens_freed > 0 for each in found)
+    batch = turn(*((call(f"c{at}"), result(f"c{at}", "z" * 150)) for at in range(20)))
+    assert over_budget(batch, window=SMALL, meter=_Dense(), decided=()) == []
 
 
 def test_t29_what_was_declared_is_freed():
@@ -164,6 +177,7 @@ def test_a_content_of_blocks_is_judged_by_all_its_texts():
 
 def test_images_stay_behind_the_preview_and_are_not_counted():
     assert judged(turn((call("c"), result("c", [IMAGE] * 9)))) == []
+    assert judged(turn((call("c"), result("c", [{"type": "text", "text": "a" * 9_000}, IMAGE])))) == []
     content = [IMAGE, {"type": "text", "text": "a" * 12_000}, IMAGE]
     messages = turn((call("c"), result("c", content)))
     (found,) = judged(messages)

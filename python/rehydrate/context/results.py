@@ -33,7 +33,8 @@ RECALL_HINT: Final = "; the recall tool brings it back"
 """Said only where the model has such a tool."""
 
 _PREVIEWS: Final = (PREVIEW_CHARS, 1_000, 500, 250, 0)
-"""Shorter ones are for a batch of so many results that previews of the usual length would not fit either."""
+"""Shorter ones are for a batch of so many results, or for a text of so many tokens, that previews of the usual length
+would not fit either."""
 _MEDIA: Final = frozenset({"image", "audio", "document"})
 """What a budget of text leaves alone."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_]+")
@@ -150,21 +151,22 @@ def over_budget(
         for chars in _PREVIEWS:
             short = {at: _shortened(batch[at], chars, meter=meter, has_recall=has_recall) for at in open_}
             taken = _take(short, sizes, limit=limit)
-            if sum(sizes) - sum(each.tokens_freed for each in taken) <= limit:
+            after = [size - taken[at].tokens_freed if at in taken else size for at, size in enumerate(sizes)]
+            if sum(after) <= limit and all(after[at] <= limit // 2 for at in open_):
                 break
-        found += taken
+        found += taken.values()
     return sorted(found, key=lambda each: (each.message, each.block))
 
 
-def _take(short: Mapping[int, Replacement], sizes: Sequence[int], *, limit: int) -> list[Replacement]:
+def _take(short: Mapping[int, Replacement], sizes: Sequence[int], *, limit: int) -> dict[int, Replacement]:
     """Of the replacements of a batch those that are needed, and that are shorter than what they replace."""
-    taken = []
+    taken = {}
     total = sum(sizes)
     for at in sorted(short, key=lambda at: (-sizes[at], at)):
         if total <= limit and sizes[at] <= limit // 2:
             break
         if short[at].tokens_freed > 0:
-            taken.append(short[at])
+            taken[at] = short[at]
             total -= short[at].tokens_freed
     return taken
 

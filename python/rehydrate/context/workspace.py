@@ -80,9 +80,7 @@ def recent_files(
 
 def _is_workspace(path: str) -> bool:
     """Whether it can hold files in: of all that lies below `/`, or that a relative path names, nothing is said."""
-    if not os.path.isabs(path) or not encodable(path):
-        return False
-    return "/" not in (normalise(path), os.path.realpath(path))
+    return os.path.isabs(path) and encodable(path) and os.path.realpath(path) != "/"
 
 
 def _touched(messages: Sequence[Message], workspace: str, ranks: Callable[[Block], Rank]) -> dict[str, Rank]:
@@ -110,7 +108,7 @@ def _paths(given: object, *, depth: int) -> Iterator[str]:
     for name, value in given.items():
         if isinstance(name, str) and _NAMES_FILE.search(name):
             named = value if isinstance(value, list) else [value]
-            yield from (path for path in named if isinstance(path, str) and 0 < len(path) <= _PATH_CHARS)
+            yield from (path for path in named if isinstance(path, str) and len(path) <= _PATH_CHARS)
         for each in value if isinstance(value, list) else [value]:
             yield from _paths(each, depth=depth - 1)
 
