@@ -9,9 +9,8 @@ from rehydrate.context import prune as module
 from rehydrate.context.prune import is_error, placeholder, prune
 from rehydrate.context.results import FLOOR_TOKENS, replaced
 
-from .turns import IMAGE, IMAGE_TOKENS, Letters, asked, call, ranks, result, tool_turn, turn
+from .turns import DENSE, IMAGE, IMAGE_TOKENS, METER, asked, call, ranks, result, tool_turn, turn
 
-METER = Letters()
 BUDGET = 10_000
 """Of the input: a mark of 2,000 tokens, and a pass goes down to 1,000."""
 
@@ -62,6 +61,14 @@ def test_a_turn_of_many_calls_is_one_turn():
     batch = turn(*((call(f"b{at}"), result(f"b{at}", "x" * 4_000)) for at in range(12)))
     messages = [asked(), *tool_turn("old", 3_000), *conversation(kept=9)[1:], *batch, *[asked()] * 10]
     assert gone(passed(messages)) == ["old"]
+
+
+@pytest.mark.parametrize("budget", [None, 0, -1])
+def test_t31_without_an_input_budget_no_ordinary_pass_is_due(budget):
+    """It would take one turn for each request."""
+    messages = conversation(*[5_000] * 9)
+    assert passed(messages, budget=budget) == []
+    assert passed(messages, budget=budget, idle_s=900) and passed(messages, budget=budget, mode="reactive")
 
 
 @pytest.mark.parametrize(("count", "is_due"), [(29, False), (30, True)])
@@ -245,13 +252,9 @@ def test_t29_what_was_declared_is_freed():
 
 
 def test_what_would_be_longer_stays():
-    class Dense:
-        def block(self, block):
-            return 2 * len(block["content"])
-
     older = [*turn((call("short"), result("short", "x" * 101))), *turn((call("long"), result("long", "x" * 500)))]
     messages = [asked(), *older, *conversation()[1:], *[asked()] * 20]
-    assert gone(prune(messages, input_budget=10, meter=Dense(), ranks=ranks, idle_s=None, decided=())) == ["long"]
+    assert gone(prune(messages, input_budget=10, meter=DENSE, ranks=ranks, idle_s=None, decided=())) == ["long"]
 
 
 def test_nothing_that_was_given_is_changed():

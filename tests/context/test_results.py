@@ -19,9 +19,8 @@ from rehydrate.context.results import (
     write_side_file,
 )
 
-from .turns import IMAGE, Letters, asked, call, result, tool_turn, turn
+from .turns import DENSE, IMAGE, METER, asked, call, result, tool_turn, turn
 
-METER = Letters()
 SMALL = 8_000
 """A window of which a batch may have 5,000 tokens, and one result 2,500."""
 
@@ -117,23 +116,16 @@ def test_t58_small_results_stay_however_many_they_are():
     assert judged(batch) == []
 
 
-class _Dense:
-    """Two tokens for every character: a preview of the usual length takes 4,000."""
-
-    def block(self, block):
-        return 2 * len(block["content"])
-
-
 @pytest.mark.parametrize("chars", [1_251, 1_900, 2_400, 9_000])
 def test_a_text_of_very_many_tokens_gets_a_preview_that_fits(chars):
-    (found,) = over_budget(turn((call("c"), result("c", "z" * chars))), window=SMALL, meter=_Dense(), decided=())
+    (found,) = over_budget(turn((call("c"), result("c", "z" * chars))), window=SMALL, meter=DENSE, decided=())
     assert found.text.count("z") >= 250 and 2 * len(found.text) <= 2_500
     assert found.tokens_freed == 2 * (chars - len(found.text)) > 0
 
 
 def test_what_would_grow_stays():
     batch = turn(*((call(f"c{at}"), result(f"c{at}", "z" * 150)) for at in range(20)))
-    assert over_budget(batch, window=SMALL, meter=_Dense(), decided=()) == []
+    assert over_budget(batch, window=SMALL, meter=DENSE, decided=()) == []
 
 
 def test_t29_what_was_declared_is_freed():
@@ -186,15 +178,16 @@ def test_images_stay_behind_the_preview_and_are_not_counted():
     assert next(results(replaced(messages, [found])[1]))["content"] == found.content
 
 
+def test_a_document_that_is_text_is_judged_as_one():
+    document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "z" * 12_000}}
+    (found,) = judged(turn((call("c"), result("c", [document]))))
+    assert found.content == found.text and json.loads(found.side_file) == document
+
+
 def test_a_block_of_an_unknown_type_is_told_as_json():
     block = {"type": "search_result", "title": "Straße", "content": [{"type": "text", "text": "z" * 12_000}]}
-    (found,) = over_budget(turn((call("c"), result("c", [block]))), window=SMALL, meter=_Json(), decided=())
+    (found,) = over_budget(turn((call("c"), result("c", [block]))), window=SMALL, meter=METER, decided=())
     assert json.loads(found.side_file) == block and "Straße" in found.text
-
-
-class _Json:
-    def block(self, block):
-        return len(json.dumps(block["content"])) // 4
 
 
 def test_t57_the_preview_says_that_the_original_is_intact_and_names_a_recall_tool_only_where_there_is_one():
@@ -218,9 +211,9 @@ def test_other_members_of_a_result_are_kept():
     assert after["is_error"] is True and after["cache_control"] == {"type": "ephemeral"}
 
 
-@pytest.mark.parametrize("content", [None, "", [], [None], ["text"], {"a": 1}, 7])
+@pytest.mark.parametrize("content", [None, "", [], [None], ["text"], [{"type": []}], {"a": 1}, 7])
 def test_odd_contents_are_no_trouble(content):
-    assert over_budget(turn((call("c"), result("c", content))), window=SMALL, meter=_Json(), decided=()) == []
+    assert over_budget(turn((call("c"), result("c", content))), window=SMALL, meter=METER, decided=()) == []
 
 
 # -- the side file ----------------------------------------------------------------------------------------------------

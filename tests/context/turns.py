@@ -1,32 +1,27 @@
 """Lists of messages with tool turns in them, and a meter whose figures can be checked by hand."""
 
-import json
+from rehydrate.context.meter import FLAT, Meter
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
-IMAGE_TOKENS = 1_000
+IMAGE_TOKENS = FLAT["image"]
 
 
 class Letters:
-    """A token for every four characters, begun ones included; an image costs IMAGE_TOKENS."""
+    """A token for every so many characters, begun ones included."""
 
-    def block(self, block):
-        if block["type"] == "image":
-            return IMAGE_TOKENS
-        content = block.get("content") if block["type"] == "tool_result" else block.get("text", json.dumps(block))
-        if isinstance(content, list):
-            return sum(map(self.block, content))
-        return -(-len(content or "") // 4)
+    name = "letters"
+    is_exact = False
 
-    def messages(self, messages):
-        return sum(
-            4
-            + (
-                -(-len(each["content"]) // 4)
-                if isinstance(each["content"], str)
-                else sum(map(self.block, each["content"]))
-            )
-            for each in messages
-        )
+    def __init__(self, each=4):
+        self._each = each
+
+    def count(self, text):
+        return int(-(-len(text) // self._each))
+
+
+METER = Meter(Letters())
+DENSE = Meter(Letters(0.5))
+"""Two tokens for each character."""
 
 
 def call(name, tool="Read", **given):

@@ -13,13 +13,13 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, Literal
 
 from .messages import Block, Message
+from .meter import Meter
 from .results import (
     FLOOR_TOKENS,
     INTACT,
     RECALL_HINT,
     Replacement,
     Result,
-    Sizes,
     content_text,
     media_of,
     replacement_of,
@@ -58,8 +58,8 @@ _ERROR_ANYWHERE = re.compile(
 def prune(
     messages: Sequence[Message],
     *,
-    input_budget: int,
-    meter: Sizes,
+    input_budget: int | None,
+    meter: Meter,
     ranks: Callable[[Block], Rank],
     idle_s: float | None,
     cache_lifetime_s: float = 300.0,
@@ -72,7 +72,8 @@ def prune(
 
     `ordinary`: of a list of 30 messages or more, past `percent` of the `input_budget` (tokens that a request may have)
     down to half of that, the newest 10 turns with calls left alone; after a pause of `idle_s` that is longer than
-    `cache_lifetime_s`, of a list of 15 or more all but the newest 3 turns.  `idle_s` is None where nobody knows.
+    `cache_lifetime_s`, of a list of 15 or more all but the newest 3 turns.  None where nobody knows a budget or a
+    pause: without a budget there is no mark, and only a pause takes anything out.
     `reactive`, for a request that was refused: of a list of 10 or more all but the newest 3 turns.
 
     First to go are results of tools that only read, then of those that write, then errors; the oldest first.  `ranks`
@@ -85,6 +86,8 @@ def prune(
     elif idle_s is not None and idle_s > cache_lifetime_s and len(messages) >= _LEAST_MESSAGES_IDLE:
         kept, least = _KEPT_TURNS_IDLE, _LEAST_MESSAGES_IDLE
     else:
+        if input_budget is None or input_budget <= 0:
+            return []
         kept, least, mark = _KEPT_TURNS, _LEAST_MESSAGES, input_budget * percent
     if len(messages) < least:
         return []
@@ -129,7 +132,7 @@ def is_error(result: Block) -> bool:
 
 
 def _prunable(
-    messages: Sequence[Message], *, meter: Sizes, kept: int, decided: Collection[str]
+    messages: Sequence[Message], *, meter: Meter, kept: int, decided: Collection[str]
 ) -> list[tuple[Result, int]]:
     """The results that may go, with their tokens."""
     results = results_of(messages)

@@ -8,17 +8,17 @@ Sizes are in tokens, of one meter.  Everything but `write_side_file` is pure: sa
 
 import contextlib
 import hashlib
-import json
 import os
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from rehydrate.private import make_private, read_bytes, sync_folder
 
 from .messages import Block, Message
+from .meter import FLAT, Meter, as_json
 
 BATCH_PERCENT: Final = 15
 """Of the window that the results of one answer may take (spec D1)."""
@@ -35,20 +35,10 @@ RECALL_HINT: Final = "; the recall tool brings it back"
 _PREVIEWS: Final = (PREVIEW_CHARS, 1_000, 500, 250, 0)
 """Shorter ones are for a batch of so many results, or for a text of so many tokens, that previews of the usual length
 would not fit either."""
-_MEDIA: Final = frozenset({"image", "audio", "document"})
-"""What a budget of text leaves alone."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_]+")
 _NAME_CHARS: Final = 64
 
 Kind = Literal["result-budget", "prune"]
-
-
-class Sizes(Protocol):
-    """What is asked of a meter."""
-
-    def block(self, block: Block) -> int:
-        """Tokens of a block."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +116,7 @@ def over_budget(
     messages: Sequence[Message],
     *,
     window: int,
-    meter: Sizes,
+    meter: Meter,
     decided: Collection[str],
     has_recall: bool = False,
 ) -> list[Replacement]:
@@ -171,7 +161,7 @@ def _take(short: Mapping[int, Replacement], sizes: Sequence[int], *, limit: int)
     return taken
 
 
-def _shortened(result: Result, chars: int, *, meter: Sizes, has_recall: bool) -> Replacement:
+def _shortened(result: Result, chars: int, *, meter: Meter, has_recall: bool) -> Replacement:
     whole, media = content_text(result.block.get("content")), media_of(result.block.get("content"))
     name = side_name(result.call_id, whole)
     text = _preview(whole, chars, name=name, has_recall=has_recall)
@@ -197,7 +187,7 @@ def replacement_of(
     kind: Kind,
     text: str,
     *,
-    meter: Sizes,
+    meter: Meter,
     media: tuple[Block, ...] = (),
     side_file: str | None = None,
     side_name: str | None = None,
@@ -230,23 +220,29 @@ def content_text(content: object) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, Sequence):
-        return _json(content)
-    said = []
-    for block in content:
-        if not isinstance(block, Mapping):
-            said.append(block if isinstance(block, str) else _json(block))
-        elif block.get("type") == "text" and isinstance(block.get("text"), str):
-            said.append(block["text"])
-        elif block.get("type") not in _MEDIA:
-            said.append(_json(block))
-    return "\n".join(said)
+        return as_json(content)
+    return "\n".join(_said(block) for block in content if not _is_media(block))
 
 
 def media_of(content: object) -> tuple[Block, ...]:
-    """The images, sounds and documents of a result."""
+    """The images, sounds and documents of a result, which a budget of text leaves alone."""
     if isinstance(content, str) or not isinstance(content, Sequence):
         return ()
-    return tuple(block for block in content if isinstance(block, Mapping) and block.get("type") in _MEDIA)
+    return tuple(block for block in content if _is_media(block))
+
+
+def _said(block: object) -> str:
+    if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str):
+        return str(block["text"])
+    return block if isinstance(block, str) else as_json(block)
+
+
+def _is_media(block: object) -> bool:
+    """Whether it is what has a flat cost; a document may be text."""
+    if not isinstance(block, Mapping) or not isinstance(kind := block.get("type"), str) or kind not in FLAT:
+        return False
+    source = block.get("source")
+    return not isinstance(source, Mapping) or source.get("type") not in ("text", "content")
 
 
 def side_name(call_id: str, text: str) -> str:
@@ -318,11 +314,4 @@ def _without_media(block: Block) -> Block:
     content = block.get("content")
     if isinstance(content, str) or not isinstance(content, Sequence) or not media_of(content):
         return block
-    return {
-        **block,
-        "content": [each for each in content if not isinstance(each, Mapping) or each.get("type") not in _MEDIA],
-    }
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return {**block, "content": [each for each in content if not _is_media(each)]}
