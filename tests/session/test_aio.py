@@ -64,9 +64,9 @@ def test_the_loop_goes_on_while_the_disk_is_waited_for(place, monkeypatch):
     free = threading.Event()
     real = LogFile.append
 
-    def slow(self, bodies, *, durable):
+    def slow(self, bodies, **how):
         assert free.wait(30)
-        real(self, bodies, durable=durable)
+        real(self, bodies, **how)
 
     monkeypatch.setattr(LogFile, "append", slow)
 

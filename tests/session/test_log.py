@@ -316,8 +316,8 @@ def test_before_a_compaction_is_written_all_that_it_refers_to_is_on_disk(make_lo
     appended = []
     real = LogFile.append
 
-    def append(self, bodies, *, durable):
-        real(self, bodies, durable=durable)
+    def append(self, bodies, *, durable, **more):
+        real(self, bodies, durable=durable, **more)
         appended.append((durable, [json.loads(body).get("uuid") for body in bodies]))
 
     monkeypatch.setattr(LogFile, "append", append)

@@ -24,11 +24,11 @@ def disk(monkeypatch):
     """Appends fail with the error that is set in it."""
     real, disk = LogFile.append, {"error": None, "attempts": 0}
 
-    def append(self, bodies, *, durable):
+    def append(self, bodies, **how):
         disk["attempts"] += 1
         if disk["error"] is not None:
             raise disk["error"]
-        real(self, bodies, durable=durable)
+        real(self, bodies, **how)
 
     monkeypatch.setattr(LogFile, "append", append)
     return disk

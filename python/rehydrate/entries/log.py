@@ -16,7 +16,7 @@ from rehydrate.paths import open_file
 from rehydrate.scan import Entries, Entry
 from rehydrate.scan._decode import load
 from rehydrate.scan._decode import value as decoded
-from rehydrate.scan._entries import Sign
+from rehydrate.scan._entries import Listed, Sign
 
 KEPT_RECORDS = 512
 KEPT_BYTES = 2_000_000
@@ -64,10 +64,13 @@ class Log:
     replays of it: they have no parent and no children, and `at` never names them.
     """
 
-    def __init__(self, path: str) -> None:
-        """Reads the index.  Raises OSError when the file cannot be read."""
+    def __init__(self, path: str, *, start: int = 0) -> None:
+        """Reads the index.  `start`: where the line begins before which nothing is read and nothing exists, for who
+        needs the end of a long file; the line that begins there stays the first one however the file grows.  Raises
+        OSError when the file cannot be read, ValueError when it is shorter.
+        """
         self.path = path
-        self.known = _known(path)
+        self.known = Known(_tail_of(path, start)) if start else _known(path)
         tree = self.known.tree
         self.entries: Entries = tree.entries
         self.types: Sequence[str | None] = self.known.types
@@ -186,6 +189,19 @@ def _known(path: str) -> Known:
             while len(_trees) > KEPT_TREES:
                 _trees.popitem(last=False)
     return known
+
+
+def _tail_of(path: str, start: int) -> scan.Tree:
+    """The index of a file from there on."""
+    rows = scan.iter_records(path, ("uuid", "parentUuid", "type"), cursor=scan.cursor_at(path, start))
+    entries = [Entry(_text(uuid), _text(parent), _text(kind), at, length) for uuid, parent, kind, at, length in rows]
+    if rows.restarted:  # it was rewritten just now
+        raise ValueError(f"{path} is no longer what it was")
+    return scan.Tree(Entries(Listed(entries)), len(entries), rows.damaged, rows.damaged_offsets, rows.cursor[1])
+
+
+def _text(found: object) -> str | None:
+    return found if type(found) is str else None  # not the `Digits` of `scan`
 
 
 def _identity(path: str) -> tuple[object, ...] | None:

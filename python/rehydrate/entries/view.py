@@ -6,7 +6,7 @@ or nothing at all, reports of failed requests.  What is left out is listed with 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rehydrate.dataclass import dataclass, replace
 
@@ -57,12 +57,15 @@ def scrollback(scope: Scope, *, tip: int | None = None) -> View:
     return View() if tip is None else _whole(scope, descent(scope, tip), [])
 
 
-def active_view(scope: Scope, *, tip: int | None = None) -> View:
-    """What the conversation goes on from at `tip` (None: its end): since the newest compaction, with what that kept."""
+def active_view(scope: Scope, *, tip: int | None = None, void: Collection[int] = ()) -> View:
+    """What the conversation goes on from at `tip` (None: its end): since the newest compaction, with what that kept.
+
+    `void`: compactions that do not count, as what they say is damaged; they are passed like any entry.
+    """
     tip = leaf(scope) if tip is None else tip
     if tip is None:
         return View()
-    chain, boundary, kept = _since_boundary(scope, tip)
+    chain, boundary, kept = _since_boundary(scope, tip, void)
     entries, left_out = _kept(scope, chain, _removed(scope, chain), after=-1 if boundary is None else boundary)
     log = scope.log
     summary = None
@@ -209,14 +212,14 @@ def _attached(log: Log, index: int) -> Record:
     return {**record, "type": "user", "message": message} if message.get("content") else {}
 
 
-def _since_boundary(scope: Scope, tip: int) -> tuple[Chain, int | None, Preserved]:
+def _since_boundary(scope: Scope, tip: int, void: Collection[int]) -> tuple[Chain, int | None, Preserved]:
     """The line of descent from the newest compaction that is on it."""
     marks = boundaries(scope)
     if not marks:
         return descent(scope, tip), None, Preserved()  # which is known when it was asked for
-    chain = walk(scope, tip, boundaries=marks, past=lambda _: False)
+    chain = walk(scope, tip, boundaries=marks, past=lambda index: index in void)
     boundary = chain.entries[0]
-    if boundary not in marks:
+    if boundary not in marks or boundary in void:
         return chain, None, Preserved()
     kept = preserved(scope, boundary)
     return _arranged(scope, chain, kept), boundary, kept

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from .agents import ResumedAgent, agent_wire, agents_of, resume_agent
     from .aio import AsyncSession, AsyncSessionLog
     from .archive import Report, export, import_records, import_session
+    from .compacting import Seen
     from .copies import branch, fork
-    from .errors import DamagedLine, Locked, NewerVersion, NotASession, SessionError
+    from .errors import Compacted, DamagedLine, Locked, NewerVersion, NotASession, SessionError
     from .log import SessionLog
     from .messages import Content, assistant, result, user
     from .place import Place, key_of
@@ -51,6 +52,7 @@ __all__ = [
     "NOT_FOUND",
     "AsyncSession",
     "AsyncSessionLog",
+    "Compacted",
     "Content",
     "Damage",
     "DamagedLine",
@@ -70,6 +72,7 @@ __all__ = [
     "Restored",
     "Resumed",
     "ResumedAgent",
+    "Seen",
     "Session",
     "SessionError",
     "SessionLog",
@@ -101,7 +104,7 @@ _MODULES = {
     **dict.fromkeys(("ResumedAgent", "agent_wire", "agents_of", "resume_agent"), "agents"),
     **dict.fromkeys(("Report", "export", "import_records", "import_session"), "archive"),
     **dict.fromkeys(("branch", "fork"), "copies"),
-    **dict.fromkeys(("DamagedLine", "Locked", "NewerVersion", "NotASession", "SessionError"), "errors"),
+    **dict.fromkeys(("Compacted", "DamagedLine", "Locked", "NewerVersion", "NotASession", "SessionError"), "errors"),
     **dict.fromkeys(("Content", "assistant", "result", "user"), "messages"),
     **dict.fromkeys(("Place", "key_of"), "place"),
     **dict.fromkeys(("Holder", "live"), "presence"),
@@ -112,6 +115,7 @@ _MODULES = {
     **dict.fromkeys(("Gap", "Kind", "Record", "View"), "views"),
     "Damage": "whole",
     "Entry": "stamp",
+    "Seen": "compacting",
     "Session": "reading",
     "SessionLog": "log",
     "closed": "wire",

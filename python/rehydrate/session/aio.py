@@ -7,6 +7,7 @@ import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from .compacting import Seen
 from .errors import DamagedLine
 from .log import SessionLog
 from .reading import Session
@@ -75,6 +76,7 @@ class AsyncSessionLog:
         user_context: str | None = None,
         preserve: Sequence[str] = (),
         checkpoint: Mapping[str, object] | None = None,
+        seen: Seen | None = None,
     ) -> str:
         """Mark a compaction."""
         return await asyncio.to_thread(
@@ -87,6 +89,7 @@ class AsyncSessionLog:
             user_context=user_context,
             preserve=preserve,
             checkpoint=checkpoint,
+            seen=seen,
         )
 
     async def snip(self, uuids: Iterable[str], *, note: str = "") -> str:

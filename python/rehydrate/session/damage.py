@@ -29,13 +29,14 @@ _PIECE = 1 << 20
 class CheckedLog(Log):
     """A log that checks what it reads.  Several threads may use it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, start: int = 0) -> None:
+        """As `Log`."""
         self._lock = RLock()
         self.wrong: dict[int, str] = {}
         """Where a line begins that was read -> what is wrong with it."""
         self._keepers = 0
         self._kept: dict[int, Record] = {}
-        super().__init__(path)
+        super().__init__(path, start=start)
 
     def read(self, entry: Entry) -> bytes:
         with self._lock:

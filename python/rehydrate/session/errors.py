@@ -29,5 +29,11 @@ class NewerVersion(SessionError):
     """A later version of this library wrote the file in a format that this one does not know."""
 
 
+class Compacted(SessionError):
+    """The session was compacted meanwhile, or went on elsewhere; what was to be written on top of how it was before was
+    not.
+    """
+
+
 class DamagedLine(SessionError):
     """A line that is no record, or whose check is wrong.  Reading goes on behind it."""

@@ -71,18 +71,24 @@ class LogFile:
         self._folders: list[str] = []
         """To be synced, so that the file is found after a loss of power."""
 
-    def append(self, bodies: Sequence[bytes], *, durable: bool) -> None:
+    def append(
+        self, bodies: Sequence[bytes], *, durable: bool, more: Callable[[], Sequence[bytes]] | None = None
+    ) -> None:
         """Append a line for each of what `line.encode` gave; `durable`: wait until all of it is on disk, with all that
         this object has written before.
 
-        Raises Locked, NewerVersion, the OSError of the system; DamagedLine when the disk has lost what was written
-        before.
+        `more`: gives what is to be written behind it.  It is asked while nobody else can append, and every line in the
+        file is whole; when it raises, nothing is written.  Raises Locked, NewerVersion, the OSError of the system;
+        DamagedLine when the disk has lost what was written before.
         """
-        if not bodies and self._fd is None:
+        if not bodies and self._fd is None and more is None:
             return
         try:
             try:
                 fd, size = self._take()
+                if more is not None:
+                    self._append(fd, size, (), durable=False)  # sees to the end of the file
+                    bodies, size = [*bodies, *more()], self._end
                 self._append(fd, size, bodies, durable=durable)
             finally:
                 self._let_go()
@@ -104,7 +110,7 @@ class LogFile:
         start, seq = self._end, self._seq
         if bodies and not start:
             bodies = [self._head(), *bodies]
-        data = closing + seal_all(bodies, seq + 1) if bodies else b""
+        data = closing + seal_all(bodies, seq + 1)
         self._undo = start, data
         try:
             _write(fd, data)
@@ -186,7 +192,7 @@ class LogFile:
     def _look(self, fd: int, size: int) -> bytes:
         """See to the end of a file that others may have written to; gives what has to stand before the next line."""
         if self._synced == _UNKNOWN:
-            self._refuse_newer(fd)
+            refuse_newer(self.path, _first_line(fd))
             self._synced = size
         start = _line_start(fd, size)
         tail = _read(fd, start, size)
@@ -200,14 +206,6 @@ class LogFile:
         last = _read(fd, _line_start(fd, start - 1), start) if start else b""
         self._end, self._seq = start, (seq_of(last) if check(last) else None) or _count_lines(fd, start)
         return b""
-
-    def _refuse_newer(self, fd: int) -> None:
-        try:
-            head = json.loads(_first_line(fd))
-        except (ValueError, RecursionError):
-            return
-        if isinstance(head, dict) and head.get("type") == HEADER:
-            check_format(self.path, head.get("format"))
 
     def _move_aside(self, tail: bytes) -> None:
         path = f"{self.path}.torn"
@@ -273,6 +271,16 @@ class LogFile:
             self._synced = end
             message = f"the disk has lost a line of {self.path} that was not safe yet, at byte {lost}"
             raise DamagedLine(message, path=self.path, offset=lost)
+
+
+def refuse_newer(path: str, first: bytes) -> None:
+    """Raises NewerVersion when the first line of a file says that a later version has written it."""
+    try:
+        head = json.loads(first)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(head, dict) and head.get("type") == HEADER:
+        check_format(path, head.get("format"))
 
 
 def check_format(path: str, written: object, *, offset: int = 0) -> None:

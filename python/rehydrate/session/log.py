@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -22,6 +22,7 @@ from rehydrate import __version__
 
 from . import lookup, marks
 from .batch import Batch
+from .compacting import Seen, compact_seen
 from .errors import SessionError
 from .file import FORMAT, LogFile
 from .place import Place
@@ -271,6 +272,7 @@ class SessionLog:
         user_context: str | None = None,
         preserve: Sequence[str] = (),
         checkpoint: Mapping[str, object] | None = None,
+        seen: Seen | None = None,
     ) -> str:
         """Mark a compaction: from here on a model is sent the summary in the place of what came before, and the
         entries to `preserve` behind it, in that order.  Durable, and what came before is on disk first; gives the uuid
@@ -278,6 +280,11 @@ class SessionLog:
 
         `trigger`: `manual`, `auto`, or what else led to it.  `checkpoint`: kept as it is.  None is left out.  Raises
         ValueError when there is no such entry to preserve; then nothing is marked.
+
+        `seen`: how the session was when the summary was begun; None: that is not asked.  What was appended since is
+        preserved, too; raises Compacted, and marks nothing, when another compaction was marked since, or the
+        conversation has gone on from elsewhere.  Where the one that was marked has a checkpoint of the same `id`, it is
+        this one, and its uuid is given.
         """
         said = {
             **{"trigger": trigger, "preTokens": pre_tokens, "postTokens": post_tokens},
@@ -286,6 +293,8 @@ class SessionLog:
         with self._lock:
             uuid, anchor = self._stamp.new_uuid(), self._stamp.new_uuid()
             self._append((), Queue.put_durable)
+            if seen is not None and self._has_begun:
+                return compact_seen(self, summary, seen=seen, said=said, preserve=preserve, checkpoint=checkpoint)
             lacking = set(preserve) - lookup.uuids(self.path) if preserve else set()
             if lacking:  # a reader would keep none of them
                 raise ValueError(f"there is no entry {min(lacking)} in {self.path}")
@@ -300,6 +309,12 @@ class SessionLog:
             )
             self._append([mark, marks.summary(summary, uuid=anchor, parent=uuid)], Queue.put_durable)
             return uuid
+
+    def _gone_on(self, tip: str | None, uuids: Collection[str]) -> None:
+        """Something was written that is the tip now; None: what that is, is to be looked up."""
+        self._tip = _NOT_LOOKED_UP if tip is None else tip
+        if self._known is not None:
+            self._known.update(uuids)
 
     def snip(self, uuids: Iterable[str], *, note: str = "") -> str:
         """Take entries out of what a model is sent; a person still sees them.  Gives the uuid of the mark."""

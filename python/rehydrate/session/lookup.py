@@ -11,7 +11,7 @@ from rehydrate import scan
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import Log
 from rehydrate.entries.messages import Call, is_summary
-from rehydrate.entries.scope import Scope, boundary_of
+from rehydrate.entries.scope import BOUNDARY, Scope, boundary_of
 from rehydrate.entries.turns import waiting
 from rehydrate.entries.view import full_view
 
@@ -23,6 +23,35 @@ class Above(NamedTuple):
     """Uuid of the nearest one above it that was not given up; None where there is none."""
     is_compaction: bool
     """Whether it is the boundary of a compaction or its summary."""
+
+
+class Row(NamedTuple):
+    """A record that was written to a file lately."""
+
+    uuid: str | None
+    parent: str | None
+    type: str | None
+    is_boundary: bool
+    """Whether it is a compaction."""
+    is_aside: bool
+    """Whether it is a subagent's."""
+    checkpoint: object
+    """What its compaction holds beside the summary."""
+
+
+def since(path: str, end: int) -> Iterator[Row]:
+    """The records behind a place in a file; those of all of it where it has become shorter than that."""
+    cursor = None
+    with contextlib.suppress(ValueError):
+        cursor = scan.cursor_at(path, end)
+    names = ("uuid", "parentUuid", "type", "subtype", "isSidechain", "checkpoint")
+    for uuid, parent, kind, subtype, is_aside, checkpoint, _, _ in scan.iter_records(path, names, cursor=cursor):
+        is_boundary = kind == "system" and subtype == BOUNDARY
+        yield Row(_text(uuid), _text(parent), _text(kind), is_boundary, is_aside is True, checkpoint)
+
+
+def _text(found: object) -> str | None:
+    return found if isinstance(found, str) else None
 
 
 def uuids(path: str) -> set[str]:

@@ -6,7 +6,7 @@ waits for a flush, and gets its error.
 
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .errors import SessionError
 from .file import LogFile
@@ -59,11 +59,11 @@ class Queue:
         elif self._thread is None:
             self._start()
 
-    def put_durable(self, bodies: Sequence[bytes]) -> None:
+    def put_durable(self, bodies: Sequence[bytes], *, more: Callable[[], Sequence[bytes]] | None = None) -> None:
         """Write everything that waits and these behind it, and wait until all of it is on disk.  These are not kept
-        when it raises.
+        when it raises.  `more`: as for `LogFile.append`.
         """
-        self._write(bodies, durable=True)
+        self._write(bodies, durable=True, more=more)
 
     def flush(self) -> None:
         """Write everything that waits.  Raises what `LogFile.append` raises, and keeps everything then."""
@@ -80,13 +80,15 @@ class Queue:
         with self._writing:
             self._file.close()
 
-    def _write(self, bodies: Sequence[bytes], *, durable: bool) -> None:
+    def _write(
+        self, bodies: Sequence[bytes], *, durable: bool, more: Callable[[], Sequence[bytes]] | None = None
+    ) -> None:
         with self._writing:
             with self._lock:
                 waiting = self._bodies[:]
             if not (waiting or durable):
                 return
-            self._file.append([*waiting, *bodies] if waiting else bodies, durable=durable)
+            self._file.append([*waiting, *bodies] if waiting else bodies, durable=durable, more=more)
             if not waiting:
                 return
             with self._lock:

@@ -42,14 +42,14 @@ class Session:
     It is the file as it was when it was opened; what is written later needs another `open`.
     """
 
-    def __init__(self, log: CheckedLog) -> None:
-        """Use `open`."""
+    def __init__(self, log: CheckedLog, *, scope: type[Scope] = Scope) -> None:
+        """Use `open`.  `scope`: how the rules look at the file."""
         self.path = log.path
         """The file."""
         name = os.path.basename(log.path).removesuffix(".jsonl")
         self.agent_id = name.removeprefix(AGENT) if name.startswith(AGENT) else None
         """Of the subagent whose own file it is; None for a conversation."""
-        self.scope = Scope(log, agent=self.agent_id is not None)
+        self.scope = scope(log, agent=self.agent_id is not None)
         """What the rules of `rehydrate.entries` are asked about, where an entry is its place in the file."""
         self.log = log
         self._told: dict[int, DamagedLine] = {}

@@ -256,3 +256,47 @@ def test_a_check_that_was_made_elsewhere_is_the_same(log):
     for line in read(log.path).splitlines():
         record = json.loads(line)
         assert int(record["crc"], 16) == zlib.crc32(line[: line.rindex(b',"crc"')])
+
+
+def test_a_line_that_others_left_open_is_closed_by_an_append_of_nothing_too(log, path):
+    append(log, ONE)
+    with open(path, "ab") as file:
+        file.write(sealed(TWO, 3)[:-1])
+    append(log)
+    append(log, THREE)
+    assert tags(path) == ["one", "two", "three"]
+
+
+def test_what_is_to_follow_is_asked_for_while_nobody_else_can_append(log, path):
+    append(log, ONE)
+    other = another(log)
+    append(other, TWO)
+    with open(path, "ab") as file:
+        file.write(sealed(THREE, 4)[:-1])
+    asked = []
+
+    def more():
+        asked.append(tags(path))
+        with open(path, "rb") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return [ONE]
+
+    log.append([TWO], durable=True, more=more)
+    other.close()
+    assert asked == [["one", "two", "three"]]
+    assert tags(path) == ["one", "two", "three", "two", "one"]
+
+
+def test_nothing_is_written_when_what_is_to_follow_cannot_be_told(log, path):
+    append(log, ONE)
+    before = read(path)
+
+    def more():
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        log.append([TWO], durable=True, more=more)
+    assert read(path) == before
+    append(another(log), THREE)
+    append(log, TWO)
+    assert tags(path) == ["one", "three", "two"]

@@ -1,0 +1,104 @@
+"""The end of a long file, read as if it were all of it: what a conversation goes on from mostly stands there.
+
+Nothing is guessed.  The rules of `rehydrate.entries` are asked about the end alone, and as soon as one of them needs
+to know what stands before it, that is said (`LedOut`), and more of the file has to be read.
+
+It is relied on that an entry stands behind the one that it follows, what is said about an entry behind that, and that
+no uuid is given twice: so `SessionLog` writes.  Other writers do not, so only where it has marked a compaction, with
+a checkpoint, is the end of a file enough.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+
+from rehydrate.entries.scope import Scope
+from rehydrate.paths import open_file
+
+from .damage import CheckedLog
+from .file import _first_line, _line_start, _read, refuse_newer
+from .reading import Session
+
+MARK = b'"subtype":"compact_boundary"'
+"""In the line of a compaction that `SessionLog` has marked, and in no text that stands in a line: there the quotes are
+escaped.
+"""
+_BLOCK = 1 << 16
+_BLOCK_MOST = 1 << 24
+
+
+class LedOut(Exception):
+    """Something was asked that only what stands before the window can tell."""
+
+
+class WindowScope(Scope):
+    """The rules' look at the end of a file: whatever is not known in it raises LedOut."""
+
+    def parent(self, index: int) -> int | None:
+        parent = super().parent(index)
+        if parent is None and self.log.entry(index).parent is not None:
+            raise LedOut
+        return parent
+
+    def turns_back(self) -> Iterator[int]:
+        yield from super().turns_back()
+        raise LedOut
+
+    @cached_property
+    def _is_members(self) -> bool:
+        raise LedOut  # how the file begins tells it
+
+
+def open_window(path: str, start: int) -> Session:
+    """The file from a line on.  `start`: where that begins.  Raises OSError, NewerVersion when a later version of this
+    library has written it, and LedOut where it was rewritten.
+    """
+    with open_file(path) as file:
+        refuse_newer(path, _first_line(file.fileno()))
+    try:
+        return Session(CheckedLog(path, start=start), scope=WindowScope)
+    except ValueError:
+        raise LedOut from None
+
+
+def line_start(path: str, at: int) -> int:
+    """Where the line begins that holds the byte at this offset, or that this is the end of."""
+    with open_file(path) as file:
+        return _line_start(file.fileno(), at)
+
+
+def marks_back(path: str) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold MARK, the last one first: where each begins, and its bytes.  The work is that of reading the
+    file from its end to where one stops asking.
+    """
+    with open_file(path) as file:
+        fd = file.fileno()
+        end = os.fstat(fd).st_size
+        while (at := _find_back(fd, end)) >= 0:
+            end = _line_start(fd, at)
+            yield end, _line(fd, end)
+
+
+def _find_back(fd: int, end: int) -> int:
+    """Where MARK stands last before `end`; -1 where it does not."""
+    size = _BLOCK
+    while end > 0:
+        start = max(0, end - size)
+        at = _read(fd, start, end).rfind(MARK)
+        if at >= 0:
+            return start + at
+        end = start + len(MARK) - 1 if start else 0
+        size = min(2 * size, _BLOCK_MOST)
+    return -1
+
+
+def _line(fd: int, start: int) -> bytes:
+    """The line that begins there, without its line feed."""
+    found, size = b"", _BLOCK
+    while piece := _read(fd, start + len(found), start + len(found) + size):
+        line, feed, _ = piece.partition(b"\n")
+        found += line
+        if feed:
+            break
+        size = min(2 * size, _BLOCK_MOST)
+    return found
