@@ -1,14 +1,22 @@
 """Which old results go, when, and in what order; and how seldom the prefix of what is sent changes."""
 
 import copy
+import json
+import random
 from itertools import pairwise
 
 import pytest
 
 from rehydrate.context import prune as module
 from rehydrate.context.prune import is_error, placeholder, prune
-from rehydrate.context.results import FLOOR_TOKENS, replaced
+from rehydrate.context.results import FLOOR_TOKENS, content_text, over_budget, replaced
+from rehydrate.context.units import arrange
+from rehydrate.context.wire import FORMATS
 
+from .harness import made
+from .harness.measures import tokens
+from .harness.rules import faults
+from .harness.written import written
 from .turns import DENSE, IMAGE, IMAGE_TOKENS, METER, asked, call, ranks, result, tool_turn, turn
 
 BUDGET = 10_000
@@ -274,6 +282,31 @@ def test_the_same_list_gives_the_same_bytes():
     assert passed(mixed(), percent=0) == passed(copy.deepcopy(mixed()), percent=0)
 
 
+# -- in every format --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("seed", range(6))
+def test_t29_what_was_taken_out_is_in_no_formats_messages_any_more(form, seed):
+    source = written(made.conversation(seed, messages=120), form)
+    messages = arrange(FORMATS[form].read(source))
+    found = over_budget(messages, window=20_000, meter=METER, decided=())
+    shorter = replaced(messages, found)
+    more = passed(shorter, mode="reactive", decided=set(gone(found)))
+    after = FORMATS[form].write(replaced(shorter, more))
+    assert faults(after, form, source) == []
+    whole = [content_text(messages[each.message]["content"][each.block]["content"]) for each in (*found, *more)]
+    told = json.dumps(after, ensure_ascii=False)
+    assert whole and not any(_quoted(text) in told for text in whole)
+    assert all(_quoted(each.text) in told or form == "gemini" for each in more)
+    freed = tokens(source, form, len) - tokens(after, form, len)
+    assert freed >= 4 * sum(each.tokens_freed for each in (*found, *more)) * 0.9 > 0
+
+
+def _quoted(text):
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
 # -- how often the prefix changes -------------------------------------------------------------------------------------
 
 
@@ -281,9 +314,10 @@ def simulated(count, tokens_of, *, budget, **more):
     """So many turns, and before each what is due: the lists that were sent, and what was taken out before each."""
     log, decided, sent, passes = [asked()], set(), [], []
     for at in range(count):
+        long = over_budget(log, window=budget, meter=METER, decided=decided)
+        log, decided = replaced(log, long), decided | set(gone(long))
         found = passed(log, budget=budget, decided=decided, **more)
-        decided |= set(gone(found))
-        log = replaced(log, found)
+        log, decided = replaced(log, found), decided | set(gone(found))
         sent.append(log)
         passes.append(found)
         tool = "Write" if at % 5 == 4 else "Read"
@@ -311,6 +345,19 @@ def test_t32_a_pass_frees_a_tenth_of_the_input_so_that_there_are_few_of_them():
     assert due and all(after - before >= budget // 10 // size for before, after in pairwise(due))
     assert breaks(sent) <= 300 * size // (budget // 10)
     assert all(len(found) > 1 for found in passes if found)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_t32_however_long_results_are_there_is_one_break_for_each_tenth_of_the_input_that_they_fill(seed):
+    rng, budget = random.Random(seed), 50_000
+    sizes = [int(rng.choice((300, 3_000, 20_000)) * rng.random()) for _ in range(300)]
+    sent, passes = simulated(300, sizes.__getitem__, budget=budget)
+    assert (
+        0
+        < breaks(sent)
+        == sum(map(bool, passes))
+        <= sum(min(size, budget * 15 // 200) for size in sizes) * 10 // budget
+    )
 
 
 def test_t27_a_pass_is_not_due_again_right_after_one():

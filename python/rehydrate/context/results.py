@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from rehydrate.private import make_private, read_bytes, sync_folder
@@ -35,6 +35,8 @@ RECALL_HINT: Final = "; the recall tool brings it back"
 _PREVIEWS: Final = (PREVIEW_CHARS, 1_000, 500, 250, 0)
 """Shorter ones are for a batch of so many results, or for a text of so many tokens, that previews of the usual length
 would not fit either."""
+_KINDS: Final = {"assistant": ("tool_use", "id"), "user": ("tool_result", "tool_use_id")}
+"""Role -> what of its blocks is looked at, and which member says the call."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_]+")
 _NAME_CHARS: Final = 64
 
@@ -77,33 +79,40 @@ class Result:
     index: int
     """Index in the content of the message."""
     block: Block
+    call_id: str
+    """Empty where it has none."""
     call: Block | None
     """None where the list has no call with its id."""
     turn: int
     """Index of the answer that made the call; of the result's own message where there is none."""
-
-    @property
-    def call_id(self) -> str:
-        """Empty where it has none."""
-        return _id_of(self.block, "tool_use_id")
 
 
 def results_of(messages: Sequence[Message]) -> list[Result]:
     """Every result in the list, in its order.  Of calls with the same id a result answers the last one before it, or
     the first one at all: results may stand before their calls.
     """
-    first: dict[str, tuple[int, Block]] = {}
-    for at, message in enumerate(messages):
-        for _, block in _calls(message):
-            first.setdefault(_id_of(block, "id"), (at, block))
-    found = []
     latest: dict[str, tuple[int, Block]] = {}
+    early: dict[str, list[int]] = {}
+    found: list[Result] = []
     for at, message in enumerate(messages):
-        latest.update((_id_of(block, "id"), (at, block)) for _, block in _calls(message))
-        for index, block in _blocks(message, "tool_result") if message.get("role") == "user" else ():
-            name = _id_of(block, "tool_use_id")
-            turn, call = latest.get(name) or first.get(name) or (at, None)
-            found.append(Result(at, index, block, call, turn))
+        content, role = message.get("content"), message.get("role")
+        if isinstance(content, str) or not isinstance(content, Sequence) or role not in _KINDS:
+            continue
+        kind, id_ = _KINDS[role]
+        for index, block in enumerate(content):
+            if not isinstance(block, (dict, Mapping)) or block.get("type") != kind:
+                continue
+            name = block.get(id_)
+            name = name if isinstance(name, str) else ""
+            if role == "assistant":
+                latest[name] = (at, block)
+                for place in early.pop(name, ()):
+                    found[place] = replace(found[place], call=block, turn=at)
+            elif name in latest:
+                found.append(Result(at, index, block, name, latest[name][1], latest[name][0]))
+            else:
+                early.setdefault(name, []).append(len(found))
+                found.append(Result(at, index, block, name, None, at))
     return found
 
 
@@ -286,28 +295,8 @@ def write_side_file(replacement: Replacement, *, folder: str) -> str:
     return path
 
 
-def _blocks(message: Message, kind: str) -> Iterable[tuple[int, Block]]:
-    content = message.get("content")
-    if isinstance(content, str) or not isinstance(content, Sequence):
-        return ()
-    return [
-        (index, block)
-        for index, block in enumerate(content)
-        if isinstance(block, Mapping) and block.get("type") == kind
-    ]
-
-
-def _calls(message: Message) -> Iterable[tuple[int, Block]]:
-    return _blocks(message, "tool_use") if message.get("role") == "assistant" else ()
-
-
 def _content(text: str, media: Sequence[Block]) -> str | list[Block]:
     return [{"type": "text", "text": text}, *media] if media else text
-
-
-def _id_of(block: Block, name: str) -> str:
-    value = block.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _without_media(block: Block) -> Block:
