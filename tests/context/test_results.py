@@ -18,6 +18,7 @@ from rehydrate.context.results import (
     side_name,
     write_side_file,
 )
+from rehydrate.session import Session, Sessions, assistant, user
 
 from .turns import DENSE, IMAGE, METER, asked, call, result, tool_turn, turn
 
@@ -216,6 +217,26 @@ def test_odd_contents_are_no_trouble(content):
     assert over_budget(turn((call("c"), result("c", content))), window=SMALL, meter=METER, decided=()) == []
 
 
+# -- in the log -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", ["x" * 40_000, [{"type": "text", "text": "x" * 40_000}, IMAGE]])
+def test_recorded_in_the_log_a_decision_gives_the_view_that_was_decided(content, tmp_path):
+    with Sessions(str(tmp_path)).new(str(tmp_path)) as log:
+        log.append(user("look"))
+        log.append(assistant([call("c")]))
+        uuid = log.append(user([result("c", content)]))
+        log.flush()
+        with Session.open(log.path) as session:
+            given = list(session.view("wire"))
+        found = judged(given)
+        row = {"messageUuid": uuid, "toolUseId": "c", "blockIndex": 0, "kind": found[0].kind}
+        log.replace_content([{**row, "replacement": found[0].content}])
+        log.flush()
+        with Session.open(log.path) as session:
+            assert list(session.view("wire")) == replaced(given, found) != given
+
+
 # -- the side file ----------------------------------------------------------------------------------------------------
 
 HOSTILE = [
@@ -252,10 +273,12 @@ def test_different_ids_and_different_texts_have_different_files():
     assert len({side_name(*each).lower() for each in given}) == len(given)
 
 
-def test_the_side_file_is_its_owners_only_and_whole(tmp_path):
+@pytest.mark.parametrize("umask", [0, 0o077, 0o777])
+def test_the_side_file_is_its_owners_only_and_whole(tmp_path, umask):
     (found,) = judged(tool_turn("toolu_01", 9_000))
-    folder = tmp_path / "session" / "tool-results"
-    before = os.umask(0)
+    folder = tmp_path / "tool-results"
+    folder.mkdir(mode=0o755)
+    before = os.umask(umask)
     try:
         path = write_side_file(found, folder=str(folder))
     finally:
@@ -266,6 +289,18 @@ def test_the_side_file_is_its_owners_only_and_whole(tmp_path):
     if sys.platform != "win32":
         assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
         assert stat.S_IMODE(os.lstat(folder).st_mode) == 0o700
+
+
+def test_missing_folders_are_made_for_the_owner_only(tmp_path):
+    (found,) = judged(tool_turn("c", 9_000))
+    before = os.umask(0)
+    try:
+        write_side_file(found, folder=str(tmp_path / "session" / "tool-results"))
+    finally:
+        os.umask(before)
+    if sys.platform != "win32":
+        for each in (tmp_path / "session", tmp_path / "session" / "tool-results"):
+            assert stat.S_IMODE(os.lstat(each).st_mode) == 0o700
 
 
 def test_writing_again_leaves_the_file_as_it_is(tmp_path):
@@ -317,8 +352,9 @@ def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as failed:
         write_side_file(found, folder=str(tmp_path))
+    assert failed.value.filename == str(tmp_path / found.side_name)
     assert os.listdir(tmp_path) == []
 
 

@@ -282,13 +282,17 @@ def write_side_file(replacement: Replacement, *, folder: str) -> str:
     fd, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
     try:
         with os.fdopen(fd, "wb") as file:
+            if hasattr(os, "fchmod"):
+                os.fchmod(fd, 0o600)  # whatever the umask
             file.write(data)
             file.flush()
             os.fsync(fd)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError):
+            error.filename = path
         raise
     sync_folder(folder)
     sync_folder(os.path.dirname(folder))  # which may be new, too
