@@ -36,7 +36,9 @@ def violations(
     found += _opening(turns, form)
     found += _Pairs(form).violations(turns)
     if source is not None:
-        found += _thoughts(turns, form.outline(form.write(source)))
+        made_of = form.outline(form.write(source))
+        found += _thoughts(turns, made_of)
+        found += _ties(turns, made_of)
     return sorted(found, key=lambda each: each.place)
 
 
@@ -134,3 +136,13 @@ def _thoughts(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:
                     found.append(Violation("thinking_changed", each.place, text))
             without, has_thoughts = [], False
     return found
+
+
+def _ties(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:
+    needed = {name: reasoning for turn in source for name, reasoning in turn.tied.items() if reasoning is not None}
+    return [
+        Violation("reasoning_missing", turn.place, f"message {turn.place} has {name} without its reasoning")
+        for turn in turns
+        for name, reasoning in turn.tied.items()
+        if needed.get(name, reasoning) != reasoning
+    ]

@@ -14,7 +14,9 @@ from typing import Any, Protocol
 
 from ..messages import Message
 from .anthropic import Anthropic
+from .gemini import Gemini
 from .openai_chat import OpenAIChat
+from .openai_responses import OpenAIResponses
 from .parts import Turn
 
 __all__ = ["FORMATS", "Format", "Turn"]
@@ -52,5 +54,7 @@ class Format(Protocol):
         ...
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in (Anthropic(), OpenAIChat())})
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {each.name: each for each in (Anthropic(), OpenAIChat(), OpenAIResponses(), Gemini())}
+)
 """The formats by name."""

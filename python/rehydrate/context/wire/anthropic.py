@@ -9,12 +9,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...digest import sha256
-from ..messages import THOUGHTS, Block, Message
-from .parts import OURS, Turn, calls_key, fail, is_foreign, list_at, mapping_at, own, placeholder, without_ours
+from ..messages import Block, Message
+from .parts import (
+    OURS,
+    THOUGHT_TYPES,
+    Turn,
+    calls_key,
+    fail,
+    is_foreign,
+    list_at,
+    mapping_at,
+    own,
+    placeholder,
+    without_ours,
+)
 
 NAME = "anthropic"
 _KNOWN = frozenset({"role", "content"})
-_ROLES = frozenset({"user", "assistant", "system"})
+_ROLES = ("user", "assistant", "system")
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 """What the id of a call may be made of: the API refuses others."""
 
@@ -104,7 +116,7 @@ def _block(block: Block, names: _Names) -> Mapping[str, Any] | None:
     if kind == "text":
         if not str(block.get("text", "")).strip():
             return None
-    elif kind in THOUGHTS:
+    elif kind in THOUGHT_TYPES:
         if is_foreign(block, NAME):
             return None
     elif kind == "tool_use":
@@ -162,7 +174,7 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
             results.append(block["tool_use_id"])
             if said:
                 faults.append(("results_not_first", "has a result behind something else"))
-        elif kind in THOUGHTS:
+        elif kind in THOUGHT_TYPES:
             thoughts.append(block)
         elif kind is None or kind in ("tool_use", "tool_result"):
             faults.append(("no_message", "holds what is no block, or a call or a result without an id"))

@@ -8,8 +8,9 @@ they say.  What a model has thought (`reasoning_content` and its kin) are blocks
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..messages import THOUGHTS, Block, Message
+from ..messages import Block, Message
 from .parts import (
+    THOUGHT_TYPES,
     Turn,
     calls_key,
     dumped,
@@ -28,7 +29,7 @@ from .parts import (
 )
 
 NAME = "openai-chat"
-_SYSTEM = frozenset({"system", "developer"})
+_SYSTEM = ("system", "developer")
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 """Members of an answer in which compatible servers give thoughts."""
 _SAID = frozenset({"role", "content"})
@@ -175,7 +176,9 @@ def _read_part(part: Mapping[str, Any], place: int) -> Block:
             source = {"type": "base64", "media_type": f"audio/{inside['format']}", "data": inside["data"]}
             found, rest = {"type": "audio", "source": source}, frozenset({"data", "format"})
         elif kind == "file" and isinstance(inside.get("file_data"), str):
-            found, rest = {"type": "document", "source": source_of(inside["file_data"])}, frozenset({"file_data"})
+            source = source_of(inside["file_data"])
+            if source["type"] == "base64":
+                found, rest = {"type": "document", "source": source}, frozenset({"file_data"})
         if found is not None:
             members = {"inside": others(inside, rest), "members": others(part, frozenset({"type", kind}))}
             return {**found, **kept(NAME, members)}
@@ -217,7 +220,7 @@ def _part(block: Block) -> dict[str, Any]:
     if kind == "audio" and isinstance(source, Mapping) and source.get("type") == "base64":
         audio = {"data": source.get("data"), "format": str(source.get("media_type")).removeprefix("audio/"), **inside}
         return {"type": "input_audio", "input_audio": audio, **more}
-    if kind == "document" and url is not None and (members or url.startswith("data:")):
+    if kind == "document" and url is not None and url.startswith("data:"):
         return {"type": "file", "file": {"file_data": url, **inside}, **more}
     if members:
         return {name: value for name, value in block.items() if name not in ("wire", "rehydrate")}
@@ -233,7 +236,7 @@ def _answer(message: Message) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"role": "assistant", "content": content, **more}]
     calls = [_call(block) for block in content or () if block.get("type") == "tool_use"]
-    said = [block for block in content or () if block.get("type") not in ("tool_use", *THOUGHTS)]
+    said = [block for block in content or () if block.get("type") not in ("tool_use", *THOUGHT_TYPES)]
     if content and not said and not calls and not more and not any(own(block, NAME) for block in content):
         return []
     written: dict[str, Any] = {"role": "assistant"}
@@ -245,7 +248,7 @@ def _answer(message: Message) -> list[dict[str, Any]]:
     elif shape != "absent":
         written["content"] = "" if shape == "empty" else None
     for block in content or ():
-        if block.get("type") in THOUGHTS and not is_foreign(block, NAME):
+        if block.get("type") in THOUGHT_TYPES and not is_foreign(block, NAME):
             thought = own(block, NAME)
             if thought:
                 written[thought["member"]] = block.get("thinking", block.get("data"))
@@ -290,12 +293,13 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
     calls: Sequence[str] = ()
     faults: Sequence[tuple[str, str]] = ()
     if listed:
-        named = (call.get("id") for call in listed if isinstance(call, Mapping))
+        given = listed if isinstance(listed, Sequence) else [listed]
+        named = (call.get("id") for call in given if isinstance(call, Mapping))
         calls = [name for name in named if isinstance(name, str)]
-        if len(calls) != len(listed):
+        if len(calls) != len(given):
             faults = (("no_message", "has a call without an id"),)
     elif not content and not any(message.get(name) for name in ("refusal", "audio", *_REASONING)) and content != "":
         faults = (("empty_message", "says nothing"),)
     thoughts = [(name, message[name]) for name in _REASONING if message.get(name)]
-    words = (content,) if isinstance(content, str) else ("" if content is None else dumped(content),)
-    return Turn(place, role, calls, (), True, thoughts, calls_key(calls, words), faults)
+    key = calls_key(calls, (content if isinstance(content, str) else repr(content or ""),))
+    return Turn(place, role, calls, (), True, thoughts, key, faults)

@@ -8,13 +8,16 @@ It counts only when it is written in the same format.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
-from ..messages import Block, Message
+from ..messages import THOUGHTS, Block, Message
 
 OURS = frozenset({"wire", "rehydrate"})
 """Members of messages and blocks that never leave in a request."""
-NONE: Mapping[str, Any] = {}
+THOUGHT_TYPES = tuple(sorted(THOUGHTS))
+"""As a tuple, which anything can be looked up in."""
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Turn(NamedTuple):
@@ -36,6 +39,8 @@ class Turn(NamedTuple):
     """Of an answer: what it is known by, its calls or else its words."""
     faults: Sequence[tuple[str, str]] = ()
     """What is wrong with the message itself: code and what of it, to follow "message N"."""
+    tied: Mapping[str, object] = NONE
+    """Id of an item or a call -> the reasoning (its id, its signature) that it may not be sent without."""
 
 
 def own(holder: Mapping[str, Any], format: str) -> Mapping[str, Any]:
