@@ -15,6 +15,7 @@ from rehydrate.context.results import (
     batch_limit,
     over_budget,
     replaced,
+    results_of,
     side_name,
     write_side_file,
 )
@@ -88,6 +89,14 @@ def test_a_result_that_stands_before_its_call_is_of_its_batch():
     answer, answered = turn(*((call(name), result(name, "x" * 8_000)) for name in "abc"))
     apart = [{**answered, "content": [block]} for block in answered["content"]]
     assert [each.message for each in judged([*apart, answer])] == [0]
+
+
+def test_a_result_is_of_the_last_call_of_its_id_before_it_or_else_of_the_first_behind_it():
+    calls = [call("c", path=str(at)) for at in range(3)]
+    answers = [{"role": "assistant", "content": [each]} for each in calls]
+    answered = {"role": "user", "content": [result("c", "x")]}
+    found = results_of([answered, answers[0], answers[1], answered, answers[2], {**answered, "role": "assistant"}])
+    assert [(each.message, each.call, each.turn) for each in found] == [(0, calls[0], 1), (3, calls[1], 2)]
 
 
 def test_the_preview_has_the_first_1500_and_the_last_500_characters():
