@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from rehydrate.context.ledger import OPENING
 from rehydrate.context.messages import Message, blocks
-from rehydrate.context.subjects import About, about, may_replace, replaces
+from rehydrate.context.subjects import About, Subject, about, may_replace, replaces
 
 STATEMENTS = 256
 """At most so many hold at a time; the lightest and oldest go first."""
@@ -31,15 +31,27 @@ PROHIBITION, RULE, FACT = 3, 2, 1
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TAG = re.compile(r"^\s*<(/?)([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>\s*$")
-_BULLET = re.compile(r"^\s*(?:[-*+•]\s+|\(?\d{1,3}[.)]\s+|#{1,6}\s+)*")
-_LABEL = re.compile(rf"^([^\W\d_][\w '’/&-]{{1,{LABEL_CHARS - 2}}})\s?[:：]\s*(\S.*)$")
-_CAPITALS = re.compile(r"[^\W\d_]{2}")
-_LABELS = re.compile(
-    r"^(?:important|rules?|constraints?|requirements?|preferences?|facts?|goals?|objectives?|decisions?|policy|reminder"
-    r"|note|deadline|budget|limit|style|conventions?|update|correction|regeln?|wichtig|règles?|important|reglas?|regla"
-    r"|importante|regras?|规则|要求|约束|注意|重要|ルール|制約|규칙)\b",
+_BULLET = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)+")
+_HEADING = re.compile(r"^\s*#{1,6}\s+")
+_LABEL = re.compile(rf"^\**([^\W\d_][\w '’/&()-]{{1,{LABEL_CHARS - 2}}}?)\s?\**[:：]\**(?:\s+(\S.*))?$")
+_KINDS = re.compile(
+    r"\b(?:rules?|constraints?|requirements?|preferences?|facts?|goals?|objectives?|decisions?|polic(?:y|ies)|conventions?"
+    r"|guidelines?|regeln?|vorgaben?|règles?|contraintes?|préférences?|reglas?|preferencias?|regras?|regole|правила?)\b"
+    r"|规则|约束|偏好|要求|目标|ルール|制約|規則|규칙",
     re.IGNORECASE,
 )
+"""Labels that say what kind of a statement follows; another one is a part of it ("Deadline: Friday")."""
+_NOTES = re.compile(
+    r"^(?:important|reminder|note|update|correction|deadline|budget|limit|style|wichtig|hinweis|importante?|attention"
+    r"|atención|attenzione|внимание|важно|注意|重要|更新|중요|주의)\b|^[注重更]",
+    re.IGNORECASE,
+)
+_LOGGED = re.compile(
+    r"^\W?(?:\d{4}-\d\d-\d\d[T ]\d\d:"
+    r"|(?:info|error|warn(?:ing)?|debug|trace|fatal|critical|fail(?:ed)?|ok|passed)\W?:)",
+    re.IGNORECASE,
+)
+"""How a line that a program wrote begins."""
 _SENTENCES = re.compile(r"(?<=[.!?])[\"')\]”]?\s+(?=\S)|(?<=[。！？])")
 _PROHIBITS = re.compile(
     r"\b(?:never|must ?n[o']t|must never|may not|shall not|forbidden|prohibited|not allowed|under no circumstances"
@@ -57,9 +69,14 @@ _RULES = re.compile(
     r"|until|before (?:you|pushing|committing|merging|release|releasing|deploying)|ab jetzt|immer|muss|müssen|nur"
     r"|toujours|doit|doivent|uniquement|désormais|siempre|debe[ns]?|solo|sólo|sempre|deve[m]?|apenas|soltanto|всегда"
     r"|должн\w+|только|altijd|moet|zawsze|musi|daima)\b"
+    r"|^(?:for|when|whenever|if|before|after) [^,.]{2,60}, "
+    r"(?!(?:i|we|it|there|the|this|that|you|they|he|she|what|why|how|can|could|is)\b)"
     r"|^(?:please )?keep .+ (?:under|below|above|at|within|away|free)\b"
     r"|必须|务必|总是|一律|只能|必ず|常に|べき|반드시|항상",
     re.IGNORECASE,
+)
+_FOR_ALL = re.compile(
+    r"^(?!(?:i|we|it|the|this|that|there|these|those|you|they|he|she)\b)\w+ .*\b(?:all|every|each)\b", re.IGNORECASE
 )
 _PREFERS = re.compile(
     r"\b(?:prefers?|preferred|preference|(?:i|we|user) (?:wants?|likes?|hates?|need)"
@@ -99,14 +116,7 @@ class Statement:
     @property
     def weight(self) -> int:
         """`PROHIBITION`, `RULE` or `FACT`."""
-        if _PROHIBITS.search(self.text):
-            return PROHIBITION
-        return RULE if self.label or _RULES.search(self.text) or _PREFERS.search(self.text) else FACT
-
-    @property
-    def about(self) -> About:
-        """What it is about."""
-        return about(self.text)
+        return max(_weight(self.text), RULE if self.label else FACT)
 
 
 def statements(messages: Iterable[Message], *, earlier: Sequence[Statement] = ()) -> list[Statement]:
@@ -129,26 +139,33 @@ def statements(messages: Iterable[Message], *, earlier: Sequence[Statement] = ()
     return held.all()
 
 
+_Key = tuple[str | None, str]
+
+
 class _Held:
     """The statements that hold, and where those about a subject are."""
 
     def __init__(self) -> None:
-        self._by_key: dict[tuple[str | None, str], Statement] = {}
-        self._by_subject: dict[tuple[str, frozenset[str]], dict[tuple[str | None, str], None]] = {}
+        self._held: dict[_Key, tuple[Statement, About]] = {}
+        self._by_subject: dict[Subject, dict[_Key, None]] = {}
+        self._by_word: dict[str, dict[_Key, None]] = {}
+        self._by_weight: dict[int, dict[_Key, None]] = {FACT: {}, RULE: {}, PROHIBITION: {}}
 
     def all(self) -> list[Statement]:
-        return list(self._by_key.values())
+        return [statement for statement, _ in self._held.values()]
 
     def say(self, statement: Statement) -> None:
         """A statement that is new, and takes the place of those that it replaces."""
-        if _key(statement) in self._by_key:
+        if _key(statement) in self._held:
             return
-        new = statement.about
-        same = {key for subject in new.subjects for key in self._by_subject.get(subject, ())}
-        gone = [key for key in same if replaces(new, self._by_key[key].about)]
+        new = about(statement.text)
+        same = {key: None for subject in new.subjects for key in self._by_subject.get(subject, ())}
+        gone = [key for key in same if replaces(new, self._held[key][1])]
         if new.changes and new.subjects and not gone:
-            gone = [key for key, old in self._by_key.items() if may_replace(new, old.about)]
-            if len(gone) > 1:
+            words = frozenset[str]().union(*(words for _, words in new.subjects))
+            near = {key: None for word in words for key in self._by_word.get(word, ())}
+            gone = [key for key in near if may_replace(new, self._held[key][1])]
+            if len(gone) > 1:  # it may mean either
                 gone = []
         for key in gone:
             self._drop(key)
@@ -156,22 +173,34 @@ class _Held:
 
     def keep(self, statement: Statement) -> None:
         key = _key(statement)
-        if key in self._by_key:
+        if key in self._held:
             return
-        self._by_key[key] = statement
-        for subject in statement.about.subjects:
+        self._held[key] = (statement, about(statement.text))
+        self._by_weight[statement.weight][key] = None
+        for subject in self._held[key][1].subjects:
             self._by_subject.setdefault(subject, {})[key] = None
-        if len(self._by_key) > STATEMENTS:
-            self._drop(min(self._by_key, key=lambda each: self._by_key[each].weight))
+            for word in subject[1]:
+                self._by_word.setdefault(word, {})[key] = None
+        if len(self._held) > STATEMENTS:
+            self._drop(next(iter(next(keys for keys in self._by_weight.values() if keys))))
 
-    def _drop(self, key: tuple[str | None, str]) -> None:
-        for subject in self._by_key.pop(key).about.subjects:
-            self._by_subject[subject].pop(key)
-            if not self._by_subject[subject]:
-                del self._by_subject[subject]
+    def _drop(self, key: _Key) -> None:
+        statement, old = self._held.pop(key)
+        del self._by_weight[statement.weight][key]
+        for subject in old.subjects:
+            del self._by_subject[subject][key]
+            for word in subject[1]:
+                self._by_word[word].pop(key, None)
 
 
-def _key(statement: Statement) -> tuple[str | None, str]:
+@lru_cache(maxsize=4096)
+def _weight(text: str) -> int:
+    if _PROHIBITS.search(text):
+        return PROHIBITION
+    return RULE if _RULES.search(text) or _PREFERS.search(text) or _is_labelled(text) else FACT
+
+
+def _key(statement: Statement) -> _Key:
     return (statement.label, " ".join(statement.text.casefold().split()))
 
 
@@ -187,17 +216,30 @@ def _remembered(text: str) -> tuple[Statement, ...]:
 
 
 def _read(text: str) -> Iterator[Statement]:
-    for line in _own_lines(text):
-        label, rest = _labelled(line)
-        if label is not None:
-            if len(rest) <= STATEMENT_CHARS:
-                yield Statement(rest, label)
+    above = None  # the label that the bullets below it have
+    for line, mark in _own_lines(text):
+        found = _LABEL.match(line)
+        rest = found[2] if found else None
+        label = (found[1] if found else line).strip()
+        if rest is None and (found or mark == "#"):
+            above = label if _KINDS.search(label) and len(label) <= LABEL_CHARS else None
+            continue
+        if mark != "-":
+            above = None
+        if len(line) > STATEMENT_CHARS:
+            yield from _sentences(line)
+        elif rest is not None and _KINDS.search(label):
+            yield Statement(rest.strip(), label)
+        elif above is not None:
+            yield Statement(line, above)
+        elif _is_labelled(line):
+            yield Statement(line)
         else:
             yield from _sentences(line)
 
 
-def _own_lines(text: str) -> Iterator[str]:
-    """Lines that the user has written, without what marks a list."""
+def _own_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Lines that the user has written, each with what marked it: `-` in a list, `#` a heading."""
     fenced = False
     inside = ""
     for line in text.splitlines():
@@ -211,22 +253,22 @@ def _own_lines(text: str) -> Iterator[str]:
             elif inside and tag[1] and tag[2] == inside:
                 inside = ""
             continue
-        if fenced or inside or line.lstrip().startswith((">", "|")):
+        if fenced or inside or line.lstrip().startswith((">", "|")) or _LOGGED.match(line.lstrip()):
             continue
-        line = _BULLET.sub("", line, count=1).strip()
+        bullet, heading = _BULLET.match(line), _HEADING.match(line)
+        marked = bullet or heading
+        line = (line[marked.end() :] if marked else line).strip()
         if line:
-            yield line
+            yield line, "-" if bullet else "#" if heading else ""
 
 
-def _labelled(line: str) -> tuple[str | None, str]:
-    """The label of a line and the rest; None where what stands before a colon is no label."""
+def _is_labelled(line: str) -> bool:
+    """Whether a line begins with a word and a colon that say that what follows matters."""
     found = _LABEL.match(line)
-    if not found:
-        return None, line
+    if not found or not found[2]:
+        return False
     label = found[1].strip()
-    if (label.isupper() and _CAPITALS.search(label) and len(label) <= LABEL_CHARS) or _LABELS.match(label):
-        return label, found[2].strip()
-    return None, line
+    return (label.isupper() and len(label) > 2) or _NOTES.match(label) is not None
 
 
 def _sentences(line: str) -> Iterator[Statement]:
@@ -260,7 +302,7 @@ def _states(sentence: str) -> bool:
         return True
     if _ONCE.match(sentence):
         return False
-    if _PREFERS.search(sentence):
+    if _PREFERS.search(sentence) or _FOR_ALL.search(sentence):
         return True
     if not _STATES.search(sentence):
         return False

@@ -35,7 +35,7 @@ _DIGIT_WORDS = (
 )
 _NUMBER = r"\d+(?:[.,]\d+)*"
 _COUNT = rf"(?:{_NUMBER}|(?:{_DIGIT_WORDS})(?:[ -](?:and )?(?:{_DIGIT_WORDS}))*)"
-_CURRENCY = "dollars?|euros?|pounds?|usd|eur|gbp|chf|yen|rupees?|francs?|bucks|cents?"
+_CURRENCY = "美元|元|円|원|dollars?|euros?|pounds?|usd|eur|gbp|chf|yen|rupees?|francs?|bucks|cents?"
 _TOKEN = re.compile(
     rf"""
     (?P<url>\b[a-z][a-z0-9+.-]*://[^\s)>\]"'`,;]+)
@@ -63,24 +63,28 @@ _EVERYDAY = _set(
     "a an the this that these those it its they them there here we i you he she our your my their us me of in on at by "
     "for from into onto as to is are was were be been being am will would shall should can could may might must do "
     "does did done doing have has had not no never ever always only all every any each both or if then else so than "
-    "too very also just now new old current currently previous previously longer more anymore still yet again already "
-    "total totally please user users use uses used using set get got let make makes keep keeps stay stays remain "
-    "remains run runs running ran host hosted hosts need needs require required requires want wants wanted prefer "
-    "prefers preferred rather like likes put show shows write writes send stick up under below above over between "
-    "within without until unless before after while per via about around out off first next explicit explicitly "
-    "everyone everything nobody else other others circumstances circumstance disclose disclosed reveal revealed share "
-    "shared tell exceed exceeds exceeding pass cap capped limit limited maximum max minimum min ceiling least most "
-    "work working works active park parked update updated change changed changes changing move moved moves switch "
-    "switched rotate rotated rotation replace replaced correction instead actually going forward start starting "
-    "today week day month year this's one's be's who which what when where how i'd i'm we're it's let's that's "
+    "too very also just now new current currently longer more anymore still yet again already total totally please "
+    "user users use uses used using set get got let make makes keep keeps stay stays remain remains run runs running "
+    "ran host hosted hosts need needs require required requires want wants wanted prefer prefers preferred rather like "
+    "likes put show shows write writes send stick up under below above over between within without until unless while "
+    "via about around out off explicit explicitly everyone everything nobody else other others circumstances "
+    "circumstance disclose disclosed reveal revealed share shared tell exceed exceeds exceeding pass "
+    "least most work working works active park parked update updated change changed "
+    "changes changing move moved moves switch switched rotate rotated rotation replace replaced correction instead "
+    "actually going forward start starting this's one's who which what when where how i'd i'm we're it's let's that's "
     "owner own owns owned handle handles handling belong belongs assigned der die das den dem ein eine einen ist sind "
-    "wird muss müssen soll nicht immer nie nur jetzt le la les un une est sont doit toujours jamais el los las una es "
-    "son debe siempre nunca o os as um uma é são deve sempre il lo gli uno è sono"
+    "wird muss müssen soll nicht immer nie nur jetzt von vom zu zum im auf für mit beträgt lautet heißt le la les un "
+    "une de des du est sont doit toujours jamais pour el los las una es son debe siempre nunca del para o os as um uma "
+    "é são deve sempre il lo gli uno è sono di per и в на с для по это"
 )
+_CJK = re.compile("([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+)")
+_CJK_EVERYDAY = re.compile("从现在起|从现在|现在|今后|今後|これから|改为|改成|です|ます|[是为的在了はをがにで请請]")
 _SAME = {
     word: common
     for common, words in {
-        "spend": "budget budgets spend spends spending spent cost costs expense expenses expenditure",
+        "spend": "budget budgets spend spends spending spent cost costs expense expenses expenditure "
+        "presupuesto bilancio orçamento kosten ausgaben coût coûts costo costos бюджет",
+        "limit": "limit limits limited cap caps capped maximum max ceiling",
         "name": "codename codenamed call called calling name named names label labelled labeled designate designated "
         "designation refer title",
         "time": "time times timezone timezones zone clock clocks timestamp timestamps tz",
@@ -100,30 +104,43 @@ _SAME = {
     for word in words.split()
 }
 _ROLES = _set(
-    "name time oncall approve review branch code key password passphrase secret pin url host hostname server endpoint "
-    "address port email region zone database commit revision version tag style tone language format locale encoding "
-    "owner owns own lead manager assignee contact maintainer model provider framework formatter linter environment "
-    "cluster bucket namespace account channel topic queue folder directory path workspace licence license theme font "
-    "colour color example tool editor"
+    "name time oncall approve review style tone language format locale encoding example lead manager assignee "
+    "maintainer licence license theme font colour color"
 )
 """What has one value of the kind of a name at a time."""
+_THINGS = _set(
+    "branch code key password passphrase secret pin host hostname server endpoint address email region zone database "
+    "commit revision version tag contact model provider framework formatter linter environment cluster bucket "
+    "namespace account channel topic queue folder directory path workspace editor"
+)
+"""What has one, too, when it is named right beside it: "code X", "the X region"."""
 _OF_KIND = {
+    "money": _set("limit"),
     "date": _set(
-        "deadline deadlines date dates due schedule scheduled timing target fixed fix plan planned land lands lives at"
+        "deadline deadlines date dates due schedule scheduled timing target fixed fix plan planned past land lands "
+        "day days"
     ),
     "url": _set("url base link address live lives endpoint"),
     "hash": _set("branch base based"),
     "name": _set("base based"),
 }
 """Kind of value -> words that say no more than that there is one."""
-_STYLES = _set(
-    "terse concise brief short long verbose detailed thorough formal informal casual playful warm friendly light dry "
-    "blunt direct plain cheerful serious neutral polite professional humorous"
+_LENGTHS = _set("terse concise brief short long verbose detailed thorough")
+_MANNERS = _set(
+    "formal informal casual playful warm friendly light dry blunt direct plain cheerful serious neutral polite "
+    "professional humorous"
 )
 _SYSTEMS = _set("metric imperial")
+_ADJECTIVES = {
+    **dict.fromkeys(_LENGTHS, "length"),
+    **dict.fromkeys(_MANNERS, "manner"),
+    **dict.fromkeys(_SYSTEMS, "system"),
+}
+_STYLE = frozenset({"length", "manner"})
+"""How answers are to be: the two go together, unless it is said that something changes."""
 _COUNTED = _set(
     "issue issues pr ticket tickets bug bugs step steps case cases section sections chapter page line row task tasks "
-    "item items figure table node room option question test phase's"
+    "item items figure table node room option question test"
 )
 """A number right after one of these says which, not how much."""
 _NEXT = re.compile(r"\bnext (?:step|up|action)\b\s*(?:is|:|=|will be)", re.IGNORECASE)
@@ -131,8 +148,24 @@ _IS = re.compile(
     r"(?:\b(?:is|are|will be|becomes?|ist|sind|wird|est|sont|es|son|é|è)\s|[:=：]\s*|是|は|を)\s*(?:\w+ )?$",
     re.IGNORECASE,
 )
+_NOT = re.compile(
+    r"\b(?:never|not|no|cannot|avoid|nie|niemals|nicht|kein\w*|ne|jamais|nunca|não|non|mai|не|никогда)\b|n['’]t\b"
+    r"|不|禁止|ない",
+    re.IGNORECASE,
+)
+_THE = re.compile(r"\b(?:the|our|my|your|der|die|das|den|le|la|el|il|o|a)\s", re.IGNORECASE)
+_OWNS = re.compile(r"^\s*[^\W\d_]+ (?:(?:is|will be) (?:the|our|my|your)|(?:now )?(?:owns|handles|leads))\b")
+_EXCEPT = _set("without unless until because since")
+_LEAST = re.compile(
+    r"\b(?:(at least|min(?:imum)?|no (?:less|fewer) than|mindestens|au moins|al menos)|above|more than)\b",
+    re.IGNORECASE,
+)
+_TERMS = _set("api apis url urls http https id ids ci db ui os pr prs")
+"""Words in capitals that are no names."""
 _HASH = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{7,64}", re.IGNORECASE)
-_SAID_OF = re.compile(r"\s(?:is|are|will be|ist|est|es|é|è) (?:the|our|my|your|der|die|das|le|la|el)\b", re.IGNORECASE)
+_SAID_OF = re.compile(
+    r"\s(?:is|are|will be|ist|est|es|é|è) (?:now )?(?:the|our|my|your|der|die|das|le|la|el)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,30 +183,32 @@ class About:
 @lru_cache(maxsize=4096)
 def about(text: str) -> About:
     """What one sentence, or a few that belong together, is about."""
+    spaced = _CJK.sub(lambda run: f" {_CJK_EVERYDAY.sub(' ', run[1])} ", text)
+    changes = _CHANGES.search(text) is not None
     found: set[Subject] = set()
     valued = False
     words: set[str] = set()
     kinds: set[str] = set()
     start = 0
-    for end, stop in [*((each.start(), each.end()) for each in _CLAUSES.finditer(text)), (len(text), len(text))]:
-        clause_words, clause_kinds, has_value = _clause(text[start:end])
-        start = stop
-        valued = valued or has_value
-        words |= clause_words
-        kinds |= clause_kinds
-        if kinds and words:
-            found.update((kind, frozenset(words) - _OF_KIND.get(kind, frozenset())) for kind in kinds)
+    ends = [*((each.start(), each.end()) for each in _CLAUSES.finditer(spaced)), (len(spaced), len(spaced))]
+    for end, following in ends:
+        clause = _Clause(spaced[start:end], changes=changes)
+        start = following
+        valued = valued or clause.has_value
+        words |= clause.words
+        kinds |= clause.kinds
+        if kinds and words:  # a clause that has only one of the two goes together with the next
+            found.update((kind, frozenset(words - _OF_KIND.get(kind, frozenset()) or {kind})) for kind in kinds)
             words, kinds = set(), set()
-    return About(
-        frozenset(each for each in found if each[1]),
-        _CHANGES.search(text) is not None,
-        valued,
-    )
+    return About(frozenset(found), changes, valued)
 
 
 def replaces(new: About, old: About) -> bool:
     """Whether the new sentence has a value for everything that the old one is about, subject for subject."""
-    return bool(old.subjects) and old.subjects <= new.subjects
+    left = old.subjects - new.subjects
+    return left < old.subjects and all(
+        kind in _STYLE and any((other, words) in new.subjects for other in _STYLE) for kind, words in left
+    )
 
 
 def may_replace(new: About, old: About) -> bool:
@@ -186,53 +221,90 @@ def may_replace(new: About, old: About) -> bool:
 
 
 def _near(mine: Subject, theirs: Subject) -> bool:
-    return mine[0] == theirs[0] and (mine[1] <= theirs[1] or theirs[1] <= mine[1])
+    same_kind = mine[0] == theirs[0] or {mine[0], theirs[0]} == _STYLE
+    return same_kind and (mine[1] <= theirs[1] or theirs[1] <= mine[1])
 
 
-def _clause(clause: str) -> tuple[set[str], set[str], bool]:
+class _Clause:
     """The words of a clause that say of what, the kinds of its values, and whether it has any value."""
-    words: set[str] = set()
-    kinds: set[str] = set()
-    names: list[tuple[str, str, int, int]] = []
-    before = ""
-    tokens = list(_TOKEN.finditer(clause))
-    for at, token in enumerate(tokens):
-        kind = token.lastgroup or ""
-        text = token.group()
-        first = at == 0 and not (len(tokens) > 1 and _is_name(tokens[1].group(), first=False))
-        if kind in {"money", "date", "url"} or (kind == "number" and before not in _COUNTED):
-            kinds.add(kind)
-        elif kind in {"quoted", "email"} or (kind == "word" and _is_name(text, first=first)):
-            names.append((text, "hash" if _HASH.fullmatch(text) else "name", token.start(), token.end()))
-        elif kind == "word":
-            lower = text.casefold()
-            if lower in _STYLES:
-                kinds.add("style")
-            elif lower in _SYSTEMS:
-                kinds.add("system")
+
+    def __init__(self, clause: str, *, changes: bool) -> None:
+        self.words: set[str] = set()
+        self.kinds: set[str] = set()
+        self._clause = re.sub(r"\bfirst\s*$", "", clause)
+        self._changes = changes
+        self._names: list[re.Match[str]] = []
+        self._read()
+        self.has_value = bool(self.kinds - _STYLE or self._names)
+        if _NEXT.search(clause):
+            self.words, self.kinds, self.has_value = {"next"}, {"next"}, True
+            return
+        if self.kinds & _STYLE and self.words and not self.words & {"answer", "tone", "style"}:
+            self.kinds -= _STYLE
+            self.words |= _ADJECTIVES.keys() & set(clause.casefold().split())
+        for name in self._names:
+            if not self.kinds - {"name", "hash"} and self._is_value(name):
+                self.kinds.add("hash" if _HASH.fullmatch(name.group()) else "name")
             else:
-                words.update(_words(lower))
-        else:
-            words.add(text.casefold())
-        before = text.casefold()
-    if "style" in kinds and not words & {"answer", "tone", "style"}:
-        words |= _STYLES & set(clause.casefold().split())
-        kinds.discard("style")
-    if _NEXT.search(clause):
-        return {"next"}, {"next"}, bool(kinds or names)
-    has_value = bool(kinds - {"style"} or names)
-    if kinds or not names:
-        words.update(name.casefold() for name, *_ in names)
-    elif words & _ROLES or _EVERYDAY & _ROLES & set(clause.casefold().split()) or _is_said(clause, names):
-        kinds.update(kind for _, kind, *_ in names)
-    else:
-        words.update(name.casefold() for name, *_ in names)
-    return words - _EVERYDAY, kinds, has_value
+                self.words.add(name.group().casefold())
+        if self.kinds and self._is_least():
+            self.words.add("least")
+
+    def _read(self) -> None:
+        tokens = list(_TOKEN.finditer(self._clause))
+        before = ""
+        for at, token in enumerate(tokens):
+            kind, text = token.lastgroup or "", token.group()
+            lower = text.casefold()
+            if lower in _EXCEPT and self.kinds:
+                break  # what follows is a condition
+            forbidden = _forbids(self._clause[: token.start()])
+            if kind == "number" and (before in _COUNTED or (forbidden and before and before not in _EVERYDAY)):
+                self.words.add(lower)  # which one, not how much
+            elif kind == "date" and forbidden and not any(each.isdigit() for each in text):
+                self.words.add(lower)
+            elif kind == "url" and forbidden:
+                self._names.append(token)
+            elif kind in {"money", "date", "number", "url"}:
+                self.kinds.add(kind)
+            elif kind in {"quoted", "email"} or _is_name(text, first=at == 0 and not self._begins_with_name(tokens)):
+                self._names.append(token)
+            elif lower in _ADJECTIVES:
+                self.kinds.add(_ADJECTIVES[lower])
+            else:
+                self.words.update(_words(lower))
+            before = lower
+
+    def _begins_with_name(self, tokens: list[re.Match[str]]) -> bool:
+        """Whether the first word is a name, though it has a capital in any case."""
+        return (len(tokens) > 1 and _is_name(tokens[1].group(), first=False)) or _OWNS.match(self._clause) is not None
+
+    def _is_value(self, name: re.Match[str]) -> bool:
+        """Whether a name is a value, and not what the clause is about."""
+        before, after = self._clause[: name.start()], self._clause[name.end() :]
+        if _IS.search(before) or _SAID_OF.match(after):
+            return True
+        if self._changes and self.words & (_ROLES | _THINGS):
+            return True
+        beside = {*_words(_last(before)), *_words(_last(after, first=True))} & (_ROLES | _THINGS)
+        if _forbids(before):
+            return bool(beside) and _THE.search(before) is not None
+        return bool(beside or self.words & _ROLES)
+
+    def _is_least(self) -> bool:
+        """Whether the value is a lower bound, which goes together with an upper one."""
+        found = _LEAST.search(self._clause)
+        return found is not None and (found[1] is not None or not _NOT.search(self._clause, 0, found.start()))
 
 
-def _is_said(clause: str, names: list[tuple[str, str, int, int]]) -> bool:
-    """Whether something is said to be one of the names, or a name to be something."""
-    return any(_IS.search(clause[:start]) or _SAID_OF.match(clause, end) for _, _, start, end in names)
+def _forbids(before: str) -> bool:
+    """Whether what stands before a value makes it something that must not be; "not without X" does not."""
+    return _NOT.search(before) is not None and not _EXCEPT & set(before.casefold().split())
+
+
+def _last(text: str, *, first: bool = False) -> str:
+    words = text.casefold().split()
+    return words[0 if first else -1].strip(":=\"'“”`") if words else ""
 
 
 def _words(lower: str) -> list[str]:
@@ -241,8 +313,7 @@ def _words(lower: str) -> list[str]:
     if lower in _EVERYDAY:
         return []
     lower = lower.replace("’", "'").removesuffix("'s").removesuffix("s'")
-    parts = [part for part in re.split(r"[-_/']", lower) if part]
-    return [_stem(part) for part in parts if part not in _EVERYDAY]
+    return [_stem(part) for part in re.split(r"[-_/']", lower) if part and part not in _EVERYDAY]
 
 
 def _stem(word: str) -> str:
@@ -257,9 +328,9 @@ def _stem(word: str) -> str:
 def _is_name(text: str, *, first: bool) -> bool:
     """Whether a word is a name, code or path rather than a word of the language."""
     lower = text.casefold()
-    if lower in _SAME or lower in _EVERYDAY or lower in _STYLES or lower in _ROLES:
+    if lower in _SAME or lower in _EVERYDAY or lower in _ADJECTIVES or lower in _ROLES or lower in _THINGS:
         return False
-    if lower in {"api", "url", "http", "id", "ci"}:
+    if lower in _TERMS:
         return False
     if any(each.isdigit() for each in text) or "_" in text or "/" in text:
         return True
