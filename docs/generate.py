@@ -275,6 +275,7 @@ SESSION_MODULES = {
     "log": "Writing",
     "messages": "Entries",
     "stamp": "",
+    "compacting": "",
     "place": "Files",
     "presence": "",
     "reading": "Reading",

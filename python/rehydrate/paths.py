@@ -86,10 +86,15 @@ def open_file(path: str) -> BufferedReader:
         raise OSError(errno.EINVAL, "not a path", path)
     flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
     fd = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return os.fdopen(fd, "rb")
+    except BaseException as error:
         os.close(fd)
-        raise OSError(errno.EINVAL, "not a regular file", path)
-    return os.fdopen(fd, "rb")
+        if isinstance(error, OSError):
+            error.filename = path
+        raise
 
 
 def copy_bytes(source: BinaryIO, target: BinaryIO, size: int) -> None:

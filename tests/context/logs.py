@@ -40,7 +40,8 @@ def compact(log, *, keep=2, text=SUMMARY):
 def view(restored):
     """What a model is sent: texts, those of the checkpoint first."""
     replaced = () if restored.checkpoint is None else restored.checkpoint.messages
-    return [_text(message) for message in (*replaced, *(entry["message"] for entry in restored.entries))]
+    said = (entry["message"] for entry in restored.entries if "message" in entry)
+    return [_text(message) for message in (*replaced, *said)]
 
 
 def _text(message):

@@ -182,8 +182,7 @@ def _is_closed(session: Session) -> bool:
     scope, log = session.scope, session.log
     if any(scope.at(uuid) is None for index in boundaries(scope) for uuid in _kept(log.record(index))):
         return False
-    word = b"sourceToolAssistantUUID"
-    named = (log.record(index).get(word.decode()) for index in log.of_type("user") if log.holds(index, word=word))
+    named = (log.record(index).get("sourceToolAssistantUUID") for index in log.of_type("user"))
     return all(not isinstance(uuid, str) or scope.at(uuid) is not None for uuid in named)
 
 
@@ -200,7 +199,7 @@ def _restored(
     sources = list(_sources(session, found, checkpoint, bad))
     rows = metadata.replacements(session.scope, agent_id=session.agent_id)
     first = min((index for index in (found.boundary, *found.preserved) if index is not None), default=-1)
-    marks = boundaries(session.scope)
+    marks, folder = boundaries(session.scope), session.results_folder
     about = (log.record(i) for i in range(first + 1, session.scope.end) if (log.types[i] or "").startswith(RECORDS))
 
     def uuid(index: int | None) -> str | None:
@@ -210,7 +209,7 @@ def _restored(
         session_id=_session_id(session, tip),
         checkpoint=checkpoint,
         boundary=uuid(found.boundary),
-        entries=tuple(_active(session, record, rows) for record in sources),
+        entries=tuple(_active(record, rows, folder=folder) for record in sources),
         sources=tuple(sources),
         tip=uuid(tip),
         line=frozenset(name for index in (*found.entries, *dict(found.left_out)) if (name := uuid(index))),
@@ -244,8 +243,8 @@ def _sources(
         yield record
 
 
-def _active(session: Session, record: dict[str, Any], rows: dict[tuple[str, str], dict[str, Any]]) -> Record:
-    record = metadata.replaced(record, rows, folder=session.results_folder)
+def _active(record: dict[str, Any], rows: dict[tuple[str, str], dict[str, Any]], *, folder: str) -> Record:
+    record = metadata.replaced(record, rows, folder=folder)
     return {name: value for name, value in record.items() if name != PAYLOAD} if PAYLOAD in record else record
 
 

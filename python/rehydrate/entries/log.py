@@ -27,6 +27,7 @@ _STRETCH = 32_768
 """Records that are looked through at a time for those of one type."""
 
 _CAN_SPLIT = hasattr(scan.implementation(), "member_spans")
+_make = tuple.__new__
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 
 Record = dict[str, Any]
@@ -194,7 +195,9 @@ def _known(path: str) -> Known:
 def _tail_of(path: str, start: int) -> scan.Tree:
     """The index of a file from there on."""
     rows = scan.iter_records(path, ("uuid", "parentUuid", "type"), cursor=scan.cursor_at(path, start))
-    entries = [Entry(_text(uuid), _text(parent), _text(kind), at, length) for uuid, parent, kind, at, length in rows]
+    entries = [
+        _make(Entry, (_text(uuid), _text(parent), _text(kind), at, length)) for uuid, parent, kind, at, length in rows
+    ]
     if rows.restarted:  # it was rewritten just now
         raise ValueError(f"{path} is no longer what it was")
     return scan.Tree(Entries(Listed(entries)), len(entries), rows.damaged, rows.damaged_offsets, rows.cursor[1])

@@ -10,6 +10,7 @@ a checkpoint, is the end of a file enough.
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 from rehydrate.entries.scope import Scope
@@ -53,7 +54,7 @@ def open_window(path: str, start: int) -> Session:
     """The file from a line on.  `start`: where that begins.  Raises OSError, NewerVersion when a later version of this
     library has written it, and LedOut where it was rewritten.
     """
-    with open_file(path) as file:
+    with _named(path), open_file(path) as file:
         refuse_newer(path, _first_line(file.fileno()))
     try:
         return Session(CheckedLog(path, start=start), scope=WindowScope)
@@ -63,7 +64,7 @@ def open_window(path: str, start: int) -> Session:
 
 def line_start(path: str, at: int) -> int:
     """Where the line begins that holds the byte at this offset, or that this is the end of."""
-    with open_file(path) as file:
+    with _named(path), open_file(path) as file:
         return _line_start(file.fileno(), at)
 
 
@@ -71,12 +72,22 @@ def marks_back(path: str) -> Iterator[tuple[int, bytes]]:
     """The lines that hold MARK, the last one first: where each begins, and its bytes.  The work is that of reading the
     file from its end to where one stops asking.
     """
-    with open_file(path) as file:
+    with _named(path), open_file(path) as file:
         fd = file.fileno()
         end = os.fstat(fd).st_size
         while (at := _find_back(fd, end)) >= 0:
             end = _line_start(fd, at)
             yield end, _line(fd, end)
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """What the system refuses says of which file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = path
+        raise
 
 
 def _find_back(fd: int, end: int) -> int:
