@@ -1,0 +1,40 @@
+"""How small a compaction has to make a conversation, and whether what came out is that.
+
+Everything is in tokens of one meter, in whole numbers.
+"""
+
+CEILING = 50_000
+"""No result is larger, however large the window."""
+SMALLEST = 5_000
+"""What is smaller than that passes, if it is smaller than what it was made of."""
+SOURCE_PERCENT = 80
+WINDOW_PERCENT = 50
+
+
+def target_of(*, source: int, window: int | None, fixed: int, handoff_line: int | None) -> int:
+    """What a result may count at most.
+
+    `source`: the messages before.  `window`: None where nobody knows it.  `fixed`: system and tools.  `handoff_line`:
+    below it the next request is to be, fixed part included; it counts where it can be reached at all, with more room
+    than the fixed part takes.  None: there is none.
+    """
+    limit = min(CEILING, max(SMALLEST, source * SOURCE_PERCENT // 100))
+    if window is not None:
+        limit = min(limit, window * WINDOW_PERCENT // 100)
+    if handoff_line is not None and handoff_line > fixed:
+        limit = min(limit, handoff_line - fixed)
+    return max(0, min(limit, source - 1))
+
+
+def passes(
+    result: int, *, source: int, window: int | None, fixed: int, handoff_line: int | None, least: int = 0
+) -> bool:
+    """Whether a result may be committed; arguments as for `target_of`.
+
+    `least`: pinned messages, ledger and active request.  Where they are larger than the target, they pass up to half
+    of the window, and always the result has to be smaller than its source.
+    """
+    target = target_of(source=source, window=window, fixed=fixed, handoff_line=handoff_line)
+    if window is not None:
+        target = max(target, min(least, window * WINDOW_PERCENT // 100))
+    return result <= target and result < source

@@ -1,0 +1,310 @@
+"""What a compaction puts in the place of the older messages, decided without a model.
+
+In this order: messages that are pinned, word for word; a summary (the ledger, what the user has said that holds, what
+was left out, files); the active request, whole, where it is not among the messages that stay; at most one unit that is
+shortened; and then the newest units, untouched.  What follows an open call stays, too.
+
+Promises: nothing that is given is changed; same input, same messages; the tokens are those that the meter counts in the
+messages that come out; whatever is planned once is left as it is when it is planned again with the same target.  The
+time grows with the number of messages and the length of what is kept.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .errors import Holder
+from .ledger import OPENING, Ledger
+from .messages import THOUGHTS, Message, blocks, calls, is_request, text
+from .meter import Meter
+from .shorten import FLOOR, count, cut_request, shorten_unit
+from .summary import FileText, summarise
+from .survey import Survey, kind_of, marked
+from .units import Unit
+
+TAIL_PERCENT = 20
+"""Of the target: for the newest units."""
+SUMMARY_PERCENT = 10
+"""Of the target: left for the summary at least."""
+NOTES_PERCENT = 10
+"""Of the target: for lines about what was left out."""
+NOTE_CHARS = 120
+_TRIES = 4
+"""How often a list that counts more than its parts is planned again for less."""
+
+Outcome = Literal["unchanged", "completed", "irreducible"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do with a list of messages."""
+
+    covered: int
+    """`messages[:covered]` are replaced; 0: nothing is."""
+    replacement: tuple[Message, ...]
+    """Ours have a member `rehydrate` with their `kind`: `summary`, `pinned`, `request`, `shortened`."""
+    summary: str
+    """The text of the summary among them; empty where there is none."""
+    ledger: Ledger
+    """The one given, and what the messages add to it."""
+    tokens: int
+    """Of the replacement and what follows it."""
+    outcome: Outcome
+    """`unchanged`: it fits as it is.  `completed`: it fits when it is replaced.  `irreducible`: it does not fit even
+    then, and `holders` says why."""
+    holders: tuple[Holder, ...] = ()
+
+    def applied(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages that the plan was made for, after it."""
+        return [*self.replacement, *messages[self.covered :]]
+
+
+def plan(
+    messages: Sequence[Message],
+    *,
+    meter: Meter,
+    target: int,
+    window: int | None = None,
+    ledger: Ledger | None = None,
+    pinned: Collection[int] = frozenset(),
+    files: Sequence[FileText] = (),
+    open_from: int | None = None,
+) -> Plan:
+    """How the messages, arranged and with no result without its call, come to count at most `target` tokens.
+
+    `window`: where pinned messages, ledger and active request need more than the target, they get it, up to half of
+    the window; None: never.  `pinned`: indexes of messages that stay word for word, beside those that an earlier plan
+    marked.  `files`: what the summary shows of files.  `open_from`: index from which nothing is covered; None: the
+    first call without a result.
+    """
+    survey = Survey(messages, meter=meter, ledger=ledger or Ledger(), pinned=pinned, files=files, open_from=open_from)
+    return plan_surveyed(survey, target=target, window=window, tail=target * TAIL_PERCENT // 100)
+
+
+def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail: int) -> Plan:
+    """`plan`, with `tail` tokens for the newest units."""
+    if survey.total <= target:
+        return _unchanged(survey, "unchanged")
+    needed = survey.total - survey.tokens(
+        [at for at in range(survey.lead, survey.forced) if at not in survey.pinned and at != survey.request]
+    )
+    limit, least = target, 0
+    if window is not None:
+        least = survey.ledger_tokens()
+        limit = max(target, min(needed + least, window // 2))
+    if survey.is_settled(target):
+        return _unchanged(survey, "unchanged" if survey.total <= limit else "irreducible")
+    goal = limit
+    for _ in range(_TRIES):
+        packed = _Packing(survey, goal=goal, target=target, tail=min(tail, goal), least=least)
+        messages = [*packed.replacement, *survey.messages[packed.covered :]]
+        tokens = survey.meter.messages(messages)
+        if tokens <= limit:
+            break
+        goal -= tokens - limit
+    if tokens >= survey.total:
+        return _unchanged(survey, "irreducible")
+    return Plan(
+        covered=packed.covered,
+        replacement=tuple(packed.replacement),
+        summary=packed.summary,
+        ledger=survey.known()[0],
+        tokens=tokens,
+        outcome="completed" if tokens <= limit else "irreducible",
+        holders=() if tokens <= limit else survey.holders(),
+    )
+
+
+class _Packing:
+    """What goes where, for one goal."""
+
+    def __init__(self, survey: Survey, *, goal: int, target: int, tail: int, least: int) -> None:
+        """`least`: tokens of the summary that it has whatever the goal."""
+        self._survey = survey
+        self._goal = goal
+        self._target = target
+        self._least = least
+        self._reserved = max(least, goal * SUMMARY_PERCENT // 100)
+        self._paid = set(survey.pinned)
+        if survey.request is not None:
+            self._paid.add(survey.request)
+        self._cut: Message | None = None
+        room = self._room()
+        if room < least:
+            self._cut_request(room - least)
+            room = self._room()
+        self.covered = 0
+        self.summary = ""
+        self.replacement: list[Message] = []
+        self._pack(tail, room)
+        if not self._begins_well():
+            self._pack(0, room)
+        if not self._begins_well():
+            self._put_together([], self._start, OPENING)
+
+    def _room(self) -> int:
+        """What is left of the goal for summary, tail and a shortened unit, once all that must stay has its place."""
+        survey = self._survey
+        stays = {*range(survey.lead), *self._paid, *range(survey.forced, len(survey.units))}
+        tokens = survey.tokens(stays)
+        if self._cut is not None and survey.request is not None:
+            tokens += survey.meter.message(self._cut) - survey.units[survey.request].tokens
+        return self._goal - tokens
+
+    def _cut_request(self, lacking: int) -> None:
+        survey = self._survey
+        at = survey.request
+        if at is None or at >= survey.forced or at in survey.pinned:
+            return
+        (message,) = survey.of(at)
+        tokens = survey.units[at].tokens
+        for limit in (tokens + lacking, min(FLOOR, tokens - 1)):
+            cut = cut_request(message, limit=limit, meter=survey.meter)
+            if cut is not None:
+                self._cut = marked(cut, "request")
+                return
+
+    def _pack(self, tail: int, room: int) -> None:
+        survey = self._survey
+        start, used, room = self._tail(tail, room)
+        shortened: list[Message] = []
+        limit = min(room - self._reserved, tail - used if used else max(tail, room // 2))
+        if start > survey.first and limit >= FLOOR:
+            shortened = self._shortened(start - 1, limit)
+            room -= sum(survey.meter.message(message) for message in shortened)
+        self._put_together(shortened, start, self._summary(shortened, start, room))
+
+    def _tail(self, tail: int, room: int) -> tuple[int, int, int]:
+        """The first unit that stays, the tokens of the tail, and the room that is left."""
+        survey = self._survey
+        start = survey.forced
+        used = survey.tokens(range(start, len(survey.units)))
+        for at in range(survey.forced - 1, survey.first - 1, -1):
+            if at == survey.request and self._cut is not None:
+                break
+            if at not in self._paid:
+                tokens = survey.units[at].tokens
+                is_newest = start == len(survey.units)
+                if tokens > room - self._reserved or (used + tokens > tail and not is_newest):
+                    break
+                used += tokens
+                room -= tokens
+            start = at
+        return start, used, room
+
+    def _shortened(self, at: int, limit: int) -> list[Message]:
+        """The unit within the limit; nothing where it cannot be shortened, or was once.
+
+        Its thoughts go; where another unit of its loop that stays has some, its answer stays as it is, for either all
+        answers of a loop keep them or none.
+        """
+        survey = self._survey
+        unit = survey.units[at]
+        messages = list(survey.of(at))
+        if unit.kind == "system" or at in self._paid or kind_of(messages[0]) == "shortened":
+            return []
+        whole: list[Message] = []
+        if _has_thoughts(messages) and self._thinks_elsewhere(at):
+            whole, messages = messages[:1], messages[1:]
+            limit -= survey.meter.message(whole[0])
+        found = shorten_unit(messages, limit=limit, meter=survey.meter) if messages and limit >= FLOOR else None
+        return [] if found is None else [marked(message, "shortened") for message in (*whole, *found)]
+
+    def _thinks_elsewhere(self, at: int) -> bool:
+        """Whether another unit of the loop, which may stay, has thoughts."""
+        survey = self._survey
+        loop = survey.units[at].loop
+        return any(
+            unit.loop == loop
+            and (other > at or other in survey.pinned)
+            and other != at
+            and _has_thoughts(survey.of(other))
+            for other, unit in enumerate(survey.units)
+        )
+
+    def _summary(self, shortened: Sequence[Message], start: int, room: int) -> str:
+        survey = self._survey
+        frame = survey.meter.message({"role": "user", "content": ""})
+        budget = max(room, self._least) - frame
+        if budget <= 0:
+            return ""
+        stays = (*self._paid, *range(start, len(survey.units)))
+        shown = {text for at in stays for text in survey.stated(at)}
+        ledger, said = survey.known()
+        made = summarise(
+            ledger=ledger,
+            statements=[statement for statement in said if statement.text not in shown],
+            notes=self._notes(start - (1 if shortened else 0)),
+            files=survey.files,
+            budget=budget,
+            meter=survey.meter.counter,
+        )
+        return made.text if count(made.text, survey.meter) <= budget else ""
+
+    def _notes(self, stop: int) -> list[str]:
+        """A line each on the newest of the steps and requests that are left out, oldest first."""
+        survey = self._survey
+        left = self._goal * NOTES_PERCENT // 100
+        found: list[str] = []
+        for at in range(stop - 1, survey.first - 1, -1):
+            if at in self._paid:
+                continue
+            unit = survey.units[at]  # what a request states may no longer hold, and is in the summary where it does
+            if unit.kind == "request" and survey.stated(at):
+                continue
+            for line in _lines_about(unit, survey.of(at)):
+                left -= count(line, survey.meter)
+                if left < 0:
+                    return found[::-1]
+                found.append(line)
+        return found[::-1]
+
+    def _put_together(self, shortened: Sequence[Message], start: int, summary: str) -> None:
+        survey = self._survey
+        self._start = start
+        self.summary = summary
+        self.covered = survey.units[start].start if start < len(survey.units) else len(survey.messages)
+        pinned = [at for at in sorted(survey.pinned) if survey.lead <= at < start and at != survey.request]
+        kept = [marked(message, "pinned") for at in pinned for message in survey.of(at)]
+        said: list[Message] = []
+        if summary:
+            mark = {"kind": "summary", "target": self._target}
+            said.append({"role": "user", "content": summary, "rehydrate": mark})
+        if pinned and survey.units[pinned[0]].kind != "request":
+            kept, said = said, kept  # a list begins with the user
+        request: list[Message] = []
+        at = survey.request
+        if at is not None and at < start:
+            kind = "pinned" if at in survey.pinned else "request"
+            request = [marked(message, kind) for message in survey.of(at)] if self._cut is None else [self._cut]
+        lead = [message for each in range(survey.lead) for message in survey.of(each)]
+        self.replacement = [*lead, *kept, *said, *request, *shortened]
+
+    def _begins_well(self) -> bool:
+        """Whether the user says something first."""
+        for message in (*self.replacement, *self._survey.messages[self.covered :]):
+            if message.get("role") != "system":
+                return is_request(message)
+        return False
+
+
+def _unchanged(survey: Survey, outcome: Outcome) -> Plan:
+    holders = survey.holders() if outcome == "irreducible" else ()
+    return Plan(0, (), "", survey.given, survey.total, outcome, holders)
+
+
+def _has_thoughts(messages: Sequence[Message]) -> bool:
+    return any(block.get("type") in THOUGHTS for message in messages for block in blocks(message))
+
+
+def _lines_about(unit: Unit, messages: Sequence[Message]) -> Iterator[str]:
+    """What to say of a unit that is left out, its last line first; not what an answer says: it may no longer hold."""
+    if unit.kind == "request":
+        said = " ".join(text(messages[0].get("content"))[: NOTE_CHARS * 2].split())
+        if said:
+            yield f"asked: {said if len(said) <= NOTE_CHARS else said[:NOTE_CHARS] + '…'}"
+    for call in reversed(list(calls(messages[0]))):
+        given = call.get("input")
+        told = next((v for v in given.values() if isinstance(v, str)), "") if isinstance(given, dict) else ""
+        told = " ".join(told[: NOTE_CHARS * 2].split())
+        yield f"called {call.get('name')}: {told if len(told) <= NOTE_CHARS else told[:NOTE_CHARS] + '…'}"

@@ -1,0 +1,138 @@
+"""What is known of a list of messages before a compaction of it is planned, and the marks on messages of ours in it."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from .errors import Holder
+from .ledger import Ledger
+from .messages import Message, text
+from .meter import Meter
+from .statements import Statement, statements
+from .summary import FileText, read_summary, summarise
+from .units import open_calls, units
+
+_UNBOUNDED = 1 << 40
+
+
+class Survey:
+    """What is known of a list of messages before anything is decided."""
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        *,
+        meter: Meter,
+        ledger: Ledger,
+        pinned: Collection[int] = frozenset(),
+        files: Sequence[FileText] = (),
+        open_from: int | None = None,
+    ) -> None:
+        """Arguments as for `plan`."""
+        self.messages = messages
+        self.meter = meter
+        self.files = files
+        self.units = units(messages)
+        for unit in self.units:
+            unit.tokens = sum(meter.message(message) for message in messages[unit.start : unit.stop])
+        self.total = sum(unit.tokens for unit in self.units)
+        self.given = ledger
+        self._known: tuple[Ledger, list[Statement]] | None = None
+        self._stated: dict[int, frozenset[str]] = {}
+        kinds = [kind_of(messages[unit.start]) for unit in self.units]
+        self.lead = next((at for at, unit in enumerate(self.units) if unit.kind != "system"), len(self.units))
+        """Units of the system that everything begins with."""
+        self.first = max((at + 1 for at, kind in enumerate(kinds) if kind == "summary"), default=self.lead)
+        """The first unit that may stay: what an earlier summary speaks of goes with it."""
+        self.pinned = frozenset(
+            at
+            for at, unit in enumerate(self.units)
+            if kinds[at] == "pinned" or any(index in pinned for index in range(unit.start, unit.stop))
+        )
+        requests = [at for at, unit in enumerate(self.units) if unit.kind == "request" and kinds[at] != "summary"]
+        self.request = requests[-1] if requests else None
+        """The unit of the active request."""
+        if open_from is None:
+            waiting = open_calls(messages)
+            open_from = waiting[0][0] if waiting else len(messages)
+        self.forced = next((at for at, unit in enumerate(self.units) if unit.stop > open_from), len(self.units))
+        """The first unit from which on nothing is covered."""
+
+    def known(self) -> tuple[Ledger, list[Statement]]:
+        """The ledger with what the messages add, and what the user has said that holds."""
+        if self._known is None:
+            earlier = [
+                statement
+                for message in self.messages
+                if kind_of(message) == "summary" and (found := read_summary(text(message.get("content")))) is not None
+                for statement in found.statements
+            ]
+            self._known = self.given.absorb(self.messages), statements(self.messages, earlier=earlier)
+        return self._known
+
+    def stated(self, at: int) -> Collection[str]:
+        """The texts of what the user states in a unit."""
+        if self.units[at].kind != "request":
+            return ()
+        if at not in self._stated:
+            self._stated[at] = frozenset(statement.text for statement in statements(self.of(at)))
+        return self._stated[at]
+
+    def of(self, at: int) -> Sequence[Message]:
+        """The messages of a unit."""
+        return self.messages[self.units[at].start : self.units[at].stop]
+
+    def tokens(self, ats: Collection[int]) -> int:
+        """Of the units with these numbers."""
+        return sum(self.units[at].tokens for at in ats)
+
+    def is_settled(self, target: int) -> bool:
+        """Whether all that could go went in an earlier plan for the same target."""
+        marks = [mark for message in self.messages if (mark := _mark(message)).get("kind") == "summary"]
+        return (
+            len(marks) == 1
+            and marks[0].get("target") == target
+            and all(
+                at in self.pinned or at == self.request or kind_of(self.messages[unit.start]) is not None
+                for at, unit in enumerate(self.units[: self.forced])
+                if at >= self.lead
+            )
+        )
+
+    def holders(self) -> tuple[Holder, ...]:
+        """What nothing can free, the largest first."""
+        before = range(self.forced)
+        parts = {
+            "system": self.tokens(range(self.lead)),
+            "pinned": self.tokens([at for at in before if at in self.pinned]),
+            "ledger": self.ledger_tokens(),
+            "open calls": self.tokens(range(self.forced, len(self.units))),
+            "request": 0
+            if self.request is None or self.request in self.pinned or self.request >= self.forced
+            else self.units[self.request].tokens,
+        }
+        found = [Holder(what, tokens) for what, tokens in parts.items() if tokens]
+        return tuple(sorted(found, key=lambda holder: -holder.tokens))
+
+    def ledger_tokens(self) -> int:
+        """Of a summary that holds the open items and nothing else; 0 where there are none."""
+        ledger, _ = self.known()
+        if not ledger.open:
+            return 0
+        made = summarise(ledger=Ledger(ledger.open), statements=(), budget=_UNBOUNDED, meter=self.meter.counter)
+        return self.meter.message({"role": "user", "content": made.text})
+
+
+def kind_of(message: Message) -> str | None:
+    """What a message of ours from an earlier plan is; None: it is none of ours."""
+    kind = _mark(message).get("kind")
+    return kind if isinstance(kind, str) else None
+
+
+def _mark(message: Message) -> dict[str, Any]:
+    mark = message.get("rehydrate")
+    return mark if isinstance(mark, dict) else {}
+
+
+def marked(message: Message, kind: str) -> Message:
+    """The message with the mark of a kind; the very object where it has it."""
+    return message if kind_of(message) == kind else {**message, "rehydrate": {"kind": kind}}

@@ -1,0 +1,130 @@
+"""Messages of the wire within a budget, without a log: `trim`.
+
+What comes out is valid in its format and counts at most the budget by the meter.  The last message of the user stays
+whole, and is cut only when it cannot fit.  Nothing is remembered between calls: an earlier summary is known by its
+text.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import ContextExhausted, InvalidProjection
+from .ledger import Ledger
+from .messages import Message, calls, is_request, results, text
+from .meter import MESSAGE, Meter
+from .plan import TAIL_PERCENT, Plan, plan_surveyed
+from .repair import repair
+from .summary import read_summary
+from .survey import Survey, kind_of, marked
+from .units import answer_id
+from .validate import violations
+from .wire import FORMATS, Format
+
+_SPARE_PERCENT = 5
+"""Of the budget: where more is left over, newest messages get it."""
+
+
+def trim(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    budget: int,
+    format: str = "openai-chat",
+    meter: Meter | None = None,
+) -> list[dict[str, Any]]:
+    """The messages where they fit, else fewer of them that do; put in order and repaired where that is needed (see
+    `rehydrate.context.repair`).
+
+    `budget`: tokens of all messages, with those of the system that the list begins with; these stay.  `format`: a name
+    of `FORMATS`.  `meter`: None for the usual one.  Calls at the very end that wait for their results stay open.
+
+    Raises ContextExhausted where not even the active request, cut, fits with what must stay; ValueError for what is no
+    message of the format.
+    """
+    form = FORMATS[format]
+    meter = meter or Meter()
+    read = form.read(messages)
+    pending = _pending(read)
+    source = repair(read, pending=pending).messages
+    survey = Survey(
+        _with_summary(source),
+        meter=_AsSent(meter, form),
+        ledger=Ledger(),
+        open_from=_last_answer(source) if pending else len(source),
+    )
+    limit = budget
+    while True:
+        plan = _filled(survey, limit)
+        if plan.outcome == "irreducible":
+            held = ", ".join(f"{holder.what} {holder.tokens:,}" for holder in plan.holders)
+            raise ContextExhausted(
+                f"{budget:,} tokens are too few for what cannot be left out ({held}): give a larger budget",
+                holders=plan.holders,
+            )
+        written = form.write(plan.applied(survey.messages))
+        excess = meter.messages(form.read(written)) - budget
+        if excess <= 0:
+            break
+        limit = min(limit, plan.tokens) - excess
+    shortened = sum(kind_of(message) == "shortened" for message in plan.replacement)
+    origin = survey.messages[plan.covered - shortened :]
+    wrong = violations(written, format=format, source=origin)
+    wrong = [each for each in wrong if not (pending and each.code == "unanswered_call")]
+    if wrong:
+        raise InvalidProjection(wrong)
+    return written
+
+
+class _AsSent(Meter):
+    """Counts the messages that the format makes of one: where it has no batches, each result is one."""
+
+    def __init__(self, meter: Meter, form: Format) -> None:
+        super().__init__(meter.counter)
+        self._meter = meter
+        self._has_batches = form.has_batches
+
+    def message(self, message: Message) -> int:
+        """Tokens of a message, and of those that it becomes."""
+        tokens = self._meter.message(message)
+        if self._has_batches or message.get("role") != "user" or isinstance(message.get("content"), str):
+            return tokens
+        return tokens + MESSAGE * max(0, sum(1 for _ in results(message)) - 1)
+
+
+def _filled(survey: Survey, budget: int) -> Plan:
+    """A plan that uses up the budget: what the summary does not need is for the newest units."""
+    tail = budget * TAIL_PERCENT // 100
+    plan = plan_surveyed(survey, target=budget, window=None, tail=tail)
+    spare = budget - plan.tokens
+    if plan.outcome != "completed" or spare * 100 <= budget * _SPARE_PERCENT:
+        return plan
+    fuller = plan_surveyed(survey, target=budget, window=None, tail=tail + spare)
+    return fuller if fuller.outcome == "completed" else plan
+
+
+def _pending(messages: Sequence[Message]) -> set[str]:
+    """The ids of the calls in the last answer that have no result, where the user has said nothing since."""
+    last = _last_answer(messages)
+    if last is None or any(is_request(message) for message in messages[last + 1 :]):
+        return set()
+    name = answer_id(messages[last])
+    called = {str(call.get("id")) for call in calls(messages[last])}
+    for message in reversed(messages[:last]):
+        if is_request(message) or (message.get("role") == "assistant" and (not name or answer_id(message) != name)):
+            break
+        called.update(str(call.get("id")) for call in calls(message))
+    return called - {str(each.get("tool_use_id")) for message in messages for each in results(message)}
+
+
+def _last_answer(messages: Sequence[Message]) -> int | None:
+    return next((at for at in range(len(messages) - 1, -1, -1) if messages[at].get("role") == "assistant"), None)
+
+
+def _with_summary(messages: list[Message]) -> list[Message]:
+    """The summary of an earlier call marked, where the list begins with one."""
+    at = next((at for at, message in enumerate(messages) if message.get("role") != "system"), None)
+    if at is None or at == len(messages) - 1:
+        return messages
+    first = messages[at]
+    if first.get("role") != "user" or read_summary(text(first.get("content"))) is None:
+        return messages
+    return [*messages[:at], marked(first, "summary"), *messages[at + 1 :]]
