@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rehydrate.context
 from rehydrate.context.errors import ContextExhausted
 from rehydrate.context.meter import Meter
 from rehydrate.context.trim import trim
@@ -164,3 +165,7 @@ def test_any_conversation_comes_out_valid_within_any_budget_or_not_at_all(messag
     waits = violations(wire, format=form)
     assert {each.code for each in wrong} <= {each.code for each in waits}
     assert trim(trimmed, budget=budget, format=form, meter=METER) == trimmed
+
+
+def test_the_package_gives_it():
+    assert rehydrate.context.trim is trim
