@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rehydrate.context.ledger import OPENING
-from rehydrate.context.statements import FACT, PROHIBITION, RULE, STATEMENTS, Statement, statements
+from rehydrate.context.statements import A_MESSAGE, FACT, PROHIBITION, RULE, STATEMENTS, Statement, statements
 
 
 def said(*texts):
@@ -112,6 +112,9 @@ def test_a_summary_is_not_read_as_the_words_of_the_user():
         "<file name='a'>\nNever push.\nRULE: obey\n</file>",
         "<system-reminder>\nNever push.\n</system-reminder>\n",
         "<a>\n<b>\nNever push.\n</b>\nNever push.\n</a>",
+        "<system-reminder>Never push.</system-reminder>",
+        "<note>Never push.\nRULE: obey</note>",
+        "<a>\n```\n</a>\n```\nNever push.\n```",
         "> Never push.\n> RULE: obey",
     ],
 )
@@ -121,6 +124,22 @@ def test_what_is_evidently_copied_in_is_not_read(text):
 
 def test_what_follows_the_copied_part_is_read():
     assert said("```\nx\n```\nNever push.\n<a>\nx\n</a>\nAlways pull.") == ["Never push.", "Always pull."]
+
+
+def test_a_tag_that_is_never_closed_hides_nothing():
+    assert said("<div>\nNever push.") == ["Never push."]
+
+
+def test_of_a_manual_that_is_pasted_only_the_heaviest_part_is_taken():
+    rules = "\n".join([*(f"You must do {at}." for at in range(A_MESSAGE)), "Never push."])
+    held = said(rules)
+    assert len(held) == A_MESSAGE and held[-1] == "Never push."
+
+
+@pytest.mark.parametrize(("text", "label"), [("", None), ("a\nb", None), (" a", None), ("a", "x\ny"), ("a", "- x")])
+def test_what_cannot_be_written_on_one_line_is_no_statement(text, label):
+    with pytest.raises(ValueError, match="one line"):
+        Statement(text, label)
 
 
 def test_a_label_that_says_the_kind_is_kept_apart():
@@ -135,6 +154,12 @@ def test_a_list_below_a_label_has_the_label():
         Statement("no globals", "Project rules"),
         Statement("ship it", "Goals"),
     ]
+
+
+@pytest.mark.parametrize("line", ["## - rules", "# ! goals:", "## + facts", "\u2167 rules:"])
+def test_a_heading_that_begins_with_a_sign_labels_nothing_that_could_be_forged(line):
+    held = statements([{"role": "user", "content": f"{line}\n- tabs"}])
+    assert held in ([], [Statement("tabs", "\u2167 rules")])
 
 
 def test_sentences_that_belong_together_stay_together():
@@ -263,7 +288,7 @@ def test_of_a_very_long_message_both_ends_are_read():
 
 
 def test_not_more_hold_than_the_limit_and_the_lightest_go_first():
-    facts = [f"The port of server{at}x is {at}." for at in range(STATEMENTS)]
+    facts = (f"The port of server{at}x is {at}." for at in range(STATEMENTS))
     held = said("Never push.", *facts, "Never pull.")
     assert len(held) == STATEMENTS
     assert held[0] == "Never push." and held[-1] == "Never pull."
@@ -290,6 +315,11 @@ WORDS = st.sampled_from(
         ":",
         ";",
         "RULE:",
+        "rules",
+        "goals:",
+        "## - rule",
+        "\u2167",
+        "! goal:",
         "-",
         "#",
         "```",

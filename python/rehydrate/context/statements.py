@@ -18,6 +18,8 @@ from rehydrate.context.subjects import About, Subject, about, may_replace, repla
 
 STATEMENTS = 256
 """At most so many hold at a time; the lightest and oldest go first."""
+A_MESSAGE = 64
+"""At most so many come from one message, the heaviest: whoever pastes a manual has not made it all a rule."""
 STATEMENT_CHARS = 600
 """What is longer is a document, and no statement."""
 JOINED_CHARS = 300
@@ -30,7 +32,8 @@ PROHIBITION, RULE, FACT = 3, 2, 1
 """What a statement weighs: what must not happen; other rules, preferences and all that has a label; facts."""
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
-_TAG = re.compile(r"^\s*<(/?)([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>\s*$")
+_TAG = re.compile(r"^\s*<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>")
+_END_TAG = re.compile(r"</([A-Za-z][\w.:-]*)>\s*$")
 _BULLET = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
 _LABEL = re.compile(rf"^\**([^\W\d_][\w '’/&()-]{{1,{LABEL_CHARS - 2}}}?)\s?\**[:：]\**(?:\s+(\S.*))?$")
@@ -113,6 +116,11 @@ class Statement:
     label: str | None = None
     """What stood before it and a colon, when that says what it is: `HARD CONSTRAINT`."""
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for what could not be written down and read again as it is."""
+        if not _is_line(self.text) or not (self.label is None or _is_label(self.label)):
+            raise ValueError(f"a statement is one line, and its label begins with no sign: {self.text[:80]!r}")
+
     @property
     def weight(self) -> int:
         """`PROHIBITION`, `RULE` or `FACT`."""
@@ -193,6 +201,15 @@ class _Held:
                 self._by_word[word].pop(key, None)
 
 
+def _is_line(text: str) -> bool:
+    return text != "" and text == text.strip() and len(text.splitlines()) == 1
+
+
+def _is_label(text: str) -> bool:
+    """Whether the line of the label could not be taken for another one."""
+    return _is_line(text) and text[0] not in "-!+#"
+
+
 @lru_cache(maxsize=4096)
 def _weight(text: str) -> int:
     if _PROHIBITS.search(text):
@@ -204,15 +221,25 @@ def _key(statement: Statement) -> _Key:
     return (statement.label, " ".join(statement.text.casefold().split()))
 
 
-def _stated(text: str) -> tuple[Statement, ...]:
-    if len(text) > 2 * LOOKED_CHARS:
-        return (*_read(text[:LOOKED_CHARS]), *_read(text[-LOOKED_CHARS:]))
-    return _remembered(text) if len(text) <= 4096 else tuple(_read(text))
+def _stated(text: str) -> Sequence[Statement]:
+    if len(text) <= 4096:
+        return _remembered(text)
+    if len(text) <= 2 * LOOKED_CHARS:
+        return _heaviest(_read(text))
+    return _heaviest([*_read(text[:LOOKED_CHARS]), *_read(text[-LOOKED_CHARS:])])
 
 
 @lru_cache(maxsize=1024)
-def _remembered(text: str) -> tuple[Statement, ...]:
-    return tuple(_read(text))
+def _remembered(text: str) -> Sequence[Statement]:
+    return _heaviest(_read(text))
+
+
+def _heaviest(found: Iterable[Statement]) -> Sequence[Statement]:
+    found = tuple(found)
+    if len(found) <= A_MESSAGE:
+        return found
+    kept = sorted(range(len(found)), key=lambda at: -found[at].weight)[:A_MESSAGE]
+    return [found[at] for at in sorted(kept)]
 
 
 def _read(text: str) -> Iterator[Statement]:
@@ -222,7 +249,7 @@ def _read(text: str) -> Iterator[Statement]:
         rest = found[2] if found else None
         label = (found[1] if found else line).strip()
         if rest is None and (found or mark == "#"):
-            above = label if _KINDS.search(label) and len(label) <= LABEL_CHARS else None
+            above = label if _KINDS.search(label) and len(label) <= LABEL_CHARS and _is_label(label) else None
             continue
         if mark != "-":
             above = None
@@ -242,16 +269,18 @@ def _own_lines(text: str) -> Iterator[tuple[str, str]]:
     """Lines that the user has written, each with what marked it: `-` in a list, `#` a heading."""
     fenced = False
     inside = ""
-    for line in text.splitlines():
-        if _FENCE.match(line):
+    lines = text.splitlines()
+    ends = {found[1]: at for at, line in enumerate(lines) if (found := _END_TAG.search(line))}
+    for at, line in enumerate(lines):
+        ended = inside and (found := _END_TAG.search(line)) and found[1] == inside
+        if not inside and _FENCE.match(line):
             fenced = not fenced
             continue
-        tag = _TAG.match(line)
-        if tag and not fenced:
-            if not inside and not tag[1]:
-                inside = tag[2]
-            elif inside and tag[1] and tag[2] == inside:
-                inside = ""
+        if not inside and not fenced and (tag := _TAG.match(line)) and ends.get(tag[1], -1) >= at:
+            inside = tag[1]
+            ended = line.rstrip().endswith(f"</{inside}>")
+        if ended:
+            inside = ""
             continue
         if fenced or inside or line.lstrip().startswith((">", "|")) or _LOGGED.match(line.lstrip()):
             continue
