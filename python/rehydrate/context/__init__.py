@@ -1,10 +1,116 @@
 """What of a log a model is sent: a token budget, pruning, compaction, and checkpoints that survive a crash.
 
-from rehydrate.context import trim
+    from rehydrate.context import Engine, Policy, Request
+    from rehydrate.session import Sessions
 
-messages = trim(messages, budget=100_000)  # without a log: nothing is remembered between two calls
+    with Sessions("sessions").new(cwd) as log:
+        engine = Engine(log, window=200_000, policy=Policy(tools={"read_file": "read"}))
+        request = Request(model="...", format="anthropic", system="...", tools=schemas)
+        engine.append({"role": "user", "content": "What is in this folder?"})
+        projection = engine.prepare(request)  # compacted where that is due, and durably so
+        response = call_the_model(**projection.body())
+        engine.observe(response["usage"], response)  # durably where it calls tools
+
+An `Engine` belongs to one log.  `trim(messages, budget=100_000)` does without one: nothing is remembered between two
+calls.  The submodules are loaded when a name of theirs is first asked for.
 """
 
-from .trim import trim
+from importlib import import_module
 
-__all__ = ["trim"]
+from .trim import trim  # at once: later its module would have the name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .aio import AsyncEngine
+    from .checkpoint import Checkpoint
+    from .engine import Engine
+    from .errors import (
+        BadCheckpoint,
+        CommitFailed,
+        ContextError,
+        ContextExhausted,
+        Holder,
+        InvalidProjection,
+        Superseded,
+        Violation,
+        WindowFull,
+    )
+    from .hostledger import HostLedger
+    from .ledger import HEADINGS, Item, Ledger
+    from .messages import Block, Message
+    from .meter import Meter, Snapshot
+    from .policy import Policy
+    from .projection import Projection, Request
+    from .results import Replacement
+    from .tokens import Estimate, Exact, Learnt, TokenCounter, default_counter
+    from .usage import Usage, usage_of
+    from .validate import check, violations
+    from .wire import FORMATS, Format
+
+__all__ = [
+    "FORMATS",
+    "HEADINGS",
+    "AsyncEngine",
+    "BadCheckpoint",
+    "Block",
+    "Checkpoint",
+    "CommitFailed",
+    "ContextError",
+    "ContextExhausted",
+    "Engine",
+    "Estimate",
+    "Exact",
+    "Format",
+    "Holder",
+    "HostLedger",
+    "InvalidProjection",
+    "Item",
+    "Learnt",
+    "Ledger",
+    "Message",
+    "Meter",
+    "Policy",
+    "Projection",
+    "Replacement",
+    "Request",
+    "Snapshot",
+    "Superseded",
+    "TokenCounter",
+    "Usage",
+    "Violation",
+    "WindowFull",
+    "check",
+    "default_counter",
+    "trim",
+    "usage_of",
+    "violations",
+]
+
+_MODULES = {
+    **dict.fromkeys(("BadCheckpoint", "CommitFailed", "ContextError", "ContextExhausted", "Holder"), "errors"),
+    **dict.fromkeys(("InvalidProjection", "Superseded", "Violation", "WindowFull"), "errors"),
+    **dict.fromkeys(("HEADINGS", "Item", "Ledger"), "ledger"),
+    **dict.fromkeys(("Block", "Message"), "messages"),
+    **dict.fromkeys(("Meter", "Snapshot"), "meter"),
+    **dict.fromkeys(("Projection", "Request"), "projection"),
+    **dict.fromkeys(("Estimate", "Exact", "Learnt", "TokenCounter", "default_counter"), "tokens"),
+    **dict.fromkeys(("Usage", "usage_of"), "usage"),
+    **dict.fromkeys(("check", "violations"), "validate"),
+    **dict.fromkeys(("FORMATS", "Format"), "wire"),
+    "AsyncEngine": "aio",
+    "Checkpoint": "checkpoint",
+    "Engine": "engine",
+    "HostLedger": "hostledger",
+    "Policy": "policy",
+    "Replacement": "results",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,65 @@
+"""An engine from asyncio: the same as `engine`, and the loop goes on meanwhile.
+
+What is cancelled while it is waited for may be done all the same.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .checkpoint import Checkpoint
+from .engine import Engine
+from .projection import Projection, Request
+
+
+class AsyncEngine:
+    """An `Engine` for asyncio.
+
+        engine = AsyncEngine(await asyncio.to_thread(Engine, log, window=200_000))
+        projection = await engine.prepare(request)
+
+    Each method does what that of `Engine` does, and raises the same.  What is not here, `engine` has.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        """The engine that it is made of."""
+
+    async def prepare(self, request: Request) -> Projection:
+        """What a model is sent next."""
+        return await asyncio.to_thread(self.engine.prepare, request)
+
+    async def observe(
+        self,
+        usage: Mapping[str, Any] | None,
+        reply: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        *,
+        provider: str | None = None,
+    ) -> str | None:
+        """What came back."""
+        return await asyncio.to_thread(self.engine.observe, usage, reply, provider=provider)
+
+    async def compact(self, reason: str = "manual") -> Checkpoint | None:
+        """Compact now."""
+        return await asyncio.to_thread(self.engine.compact, reason)
+
+    async def append(self, *messages: Mapping[str, Any], format: str | None = None) -> str | None:
+        """Append messages in the form of a provider."""
+        return await asyncio.to_thread(lambda: self.engine.append(*messages, format=format))
+
+    async def pin(self, uuid: str) -> None:
+        """Keep a message word for word."""
+        await asyncio.to_thread(self.engine.pin, uuid)
+
+    async def explain(self, request: Request | None = None) -> dict[str, Any]:
+        """What the next request would hold."""
+        return await asyncio.to_thread(self.engine.explain, request)
+
+    async def put(self, heading: str, payload: str, *, status: str = "open", supersedes: str | None = None) -> str:
+        """Add an item to the ledger."""
+        ledger = self.engine.ledger
+        return await asyncio.to_thread(ledger.put, heading, payload, status=status, supersedes=supersedes)
+
+    async def close(self, item_id: str, *, status: str = "done") -> None:
+        """Close an item of the ledger."""
+        await asyncio.to_thread(self.engine.ledger.close, item_id, status=status)

@@ -1,0 +1,388 @@
+"""The engine: before each call of a model it decides what of a log that is sent.
+
+    engine = Engine(log, window=200_000)
+    engine.append({"role": "user", "content": "What is in this folder?"})
+    projection = engine.prepare(Request(model="...", format="anthropic", system="...", tools=[...]))
+    response = client.messages.create(model="...", max_tokens=8_000, **projection.body())
+    engine.observe(response["usage"], response)
+
+`prepare` goes through the same steps each time: results that are too long, prunes, a compaction where one is due, and
+last the validator and the measure.  What is decided is in the log before it counts, so an engine that is new sends the
+same bytes, and one that was killed at any moment has lost nothing.
+
+An engine belongs to one log, and keeps nothing beside it: what it knows it has read there.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rehydrate.entries.messages import time_of
+from rehydrate.session import SessionError, SessionLog
+
+from . import records
+from .checkpoint import REASONS, Checkpoint, commit
+from .compacting import compaction_of, irreducible_key, is_blocked, is_worth_it
+from .errors import CommitFailed, ContextError, ContextExhausted, Holder, Superseded, WindowFull
+from .explain import explain, holders_in, pinned_messages
+from .gate import SOURCE_PERCENT, target_of
+from .hostledger import HostLedger
+from .ledger import Ledger
+from .messages import Message, calls, is_request
+from .meter import Baseline, Meter
+from .plan import Plan, plan
+from .policy import Policy
+from .projection import Projection, Request
+from .prune import prune
+from .replacing import rows_of
+from .replies import entries_of, named, reply_messages
+from .results import Replacement, over_budget, replaced
+from .scene import Scene, Stage
+from .state import State, follow, restored_at
+from .usage import usage_of
+from .validate import check
+from .wire import FORMATS
+from .workspace import recent_files
+
+TRIES = 3
+"""So often is a request prepared anew because another process has compacted the session meanwhile."""
+UNBOUNDED = 1 << 60
+"""The input budget where nobody knows it: only a pause leads to prunes then."""
+ANY = Request(model="", format="anthropic")
+"""What is taken for the next request where nobody has told one yet."""
+
+
+class Engine:
+    """Decides what of one log a model is sent; any number of threads may share it.
+
+    Methods raise what `SessionLog.append` raises where a record of theirs could not be appended.
+    """
+
+    def __init__(
+        self,
+        log: SessionLog,
+        *,
+        window: int | None,
+        meter: Meter | None = None,
+        policy: Policy | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`window`: of the model, in tokens; None: nobody knows it, and nothing is compacted.  For a model with another
+        window make another engine of the same log.  `meter`: None: one with the default counter.  `clock`: seconds
+        since the epoch.
+
+        A compaction that was begun and not ended is noted as interrupted.
+        """
+        self.log = log
+        self.policy = policy or Policy()
+        self._stage = Stage(window=window, meter=meter or Meter(), policy=self.policy)
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._state: State | None = None
+        self._sent: Scene | None = None
+        """What was prepared last; None: nothing was."""
+        self.ledger = HostLedger(self._ledger, self._note)
+        """What must outlive every compaction word for word; what is put there is on disk at once."""
+        for name in tuple(self._follow().open_attempts):
+            self._note(records.attempt(name, "interrupted", after=self._follow().tip), durable=False)
+
+    # -- around a call of a model -------------------------------------------------------------------------------------
+
+    def prepare(self, request: Request) -> Projection:
+        """What a model is sent next.  Everything that it depends on is in the log when this returns.
+
+        Raises ContextExhausted when nothing more can be taken out and it does not fit; WindowFull when it does not fit
+        and the policy compacts only on demand; CommitFailed when a decision could not be written, Superseded when
+        other processes have compacted the session again and again; InvalidProjection, which nothing here should ever
+        give; ValueError when there is nothing to send, or no such format.
+        """
+        if request.format not in FORMATS:
+            raise ValueError(f"there is no format {request.format!r:.80}; there are {', '.join(FORMATS)}")
+        with self._lock:
+            for _ in range(TRIES - 1):
+                try:
+                    return self._prepare(request)
+                except Superseded:
+                    self._state = None
+            return self._prepare(request)
+
+    def observe(
+        self,
+        usage: Mapping[str, Any] | None,
+        reply: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        *,
+        provider: str | None = None,
+    ) -> str | None:
+        """Take in what came back for what was prepared last: the provider's count, and the answer.
+
+        `usage`: as the provider gave it; None: it gave none.  `reply`: the answer in the format of the request, the
+        whole response or the messages of it; it is appended to the log, durably when it calls tools.  None: the host
+        has appended it.  `provider`: whose usage it is; None: the one of the format.
+
+        Gives the uuid of the answer, None where it was not appended here.  Raises ValueError when nothing was prepared,
+        or the reply is none.
+        """
+        with self._lock:
+            sent = self._sent
+            if sent is None:
+                raise ValueError("nothing was prepared: call `prepare` before the model, and `observe` after it")
+            uuid = None
+            if reply is not None:
+                messages, about = reply_messages(reply, format=sent.request.format)
+                uuid = self._append(messages, about=about)
+            counted = usage_of(usage or {}, provider=provider or sent.request.format)
+            after = uuid if uuid is not None else self._follow().tip
+            baseline = Baseline.after(
+                counted,
+                snapshot=sent.snapshot,
+                messages=sent.work.messages,
+                model=sent.request.model,
+                revision=sent.revision,
+            )
+            self._note(records.usage(baseline, format=sent.request.format, after=after), durable=False)
+            return uuid
+
+    def append(self, *messages: Mapping[str, Any], format: str | None = None) -> str | None:
+        """Append messages in the form of a provider: on disk when this returns, but for results of tools alone, which
+        are soon.  Gives the uuid of the last one, None for none.
+
+        `format`: a name in `FORMATS`; None: that of the last request, else Anthropic's.  Raises ValueError for what is
+        no message.
+        """
+        with self._lock:
+            return self._append(FORMATS[format or self._last_format()].read(messages))
+
+    # -- what the host decides ----------------------------------------------------------------------------------------
+
+    def compact(self, reason: str = "manual") -> Checkpoint | None:
+        """Compact now, whether it is due or not; gives what was committed, None where nothing could be gained.
+
+        `reason`: `manual`, `turn_limit`, `context_limit` or `threshold`.  What is not known of the next request is
+        taken from the last one.  Raises ValueError for another reason, CommitFailed, and Superseded when another
+        process has compacted the session meanwhile: then its compaction counts.
+        """
+        if reason not in REASONS:
+            raise ValueError(f"a compaction has no reason {reason!r:.80}; there are {', '.join(sorted(REASONS))}")
+        with self._lock:
+            return self._compact(self._look(ANY if self._sent is None else self._sent.request), reason=reason)[0]
+
+    def pin(self, uuid: str) -> None:
+        """Keep a message word for word through every compaction.  Durable.  Raises LookupError when no message that the
+        model is sent has the uuid.
+        """
+        with self._lock:
+            state = self._follow()
+            if not any(each.uuid == uuid for each in state.said):
+                raise LookupError(f"the model is sent no message with the uuid {uuid}: pin it before it is compacted")
+            if uuid not in state.pins:
+                self._note(records.pin(uuid, after=state.tip))
+
+    def explain(self, request: Request | None = None) -> dict[str, Any]:
+        """What the next request would hold, what holds the space, and which line comes next; nothing is decided.
+
+        `request`: None: the last one.
+        """
+        with self._lock:
+            known = ANY if self._sent is None else self._sent.request
+            return explain(self._look(request or known), meter=self._stage.meter, window=self._stage.window)
+
+    # -- the steps of `prepare` ---------------------------------------------------------------------------------------
+
+    def _prepare(self, request: Request) -> Projection:
+        scene = self._look(request)
+        if not scene.messages:
+            raise ValueError(f"nothing was said yet in {self.log.path}: append a request before you prepare")
+        before = scene.work.messages
+        shortened = self._too_long(scene)
+        if shortened:
+            scene = self._replace(scene, shortened, phase="results")
+        prunes = self._prunes(scene)
+        made: Checkpoint | None = None
+        holders: tuple[Holder, ...] = ()
+        if self._is_due(scene, prunes):
+            made, holders = self._compact(scene, reason="threshold")
+            if made is not None:
+                prunes, scene = [], self._look(request)
+        if prunes:
+            scene = self._replace(scene, prunes, phase="prune")
+        messages = FORMATS[request.format].write(scene.messages)
+        check(messages, format=request.format, source=before if made is not None else None)
+        self._refuse_full(scene)
+        self._sent = scene
+        return Projection(
+            request,
+            messages,
+            scene.snapshot,
+            scene.revision,
+            (*shortened, *prunes),
+            made,
+            holders,
+            scene.work.repaired,
+        )
+
+    def _too_long(self, scene: Scene) -> list[Replacement]:
+        if self._stage.window is None:
+            return []
+        return over_budget(
+            scene.work.messages,
+            window=self._stage.window,
+            meter=self._stage.meter,
+            decided=scene.decided(),
+            has_recall=self.policy.has_recall_tool,
+        )
+
+    def _prunes(self, scene: Scene) -> list[Replacement]:
+        said = time_of({"timestamp": scene.state.last_time})
+        return prune(
+            scene.work.messages,
+            input_budget=UNBOUNDED if scene.snapshot.available is None else scene.snapshot.available,
+            meter=self._stage.meter,
+            ranks=self.policy.rank,
+            idle_s=None if said is None else self._clock() - said,
+            cache_lifetime_s=self.policy.cache_lifetime_s,
+            decided=scene.decided("prune"),
+            percent=self.policy.prune_percent,
+            has_recall=self.policy.has_recall_tool,
+        )
+
+    def _is_due(self, scene: Scene, prunes: Sequence[Replacement]) -> bool:
+        """Whether it has to be compacted, pruned or not: by the provider's count less what the prunes free, and by the
+        local count that is all that is known after them.
+        """
+        line = scene.snapshot.compaction_line
+        tokens = scene.snapshot.tokens
+        if line is None or tokens is None:
+            return False
+        if prunes:
+            freed = sum(each.tokens_freed for each in prunes)
+            left = [*replaced(scene.work.messages, prunes), *scene.request.control]
+            tokens = max(tokens - freed, scene.snapshot.fixed + self._stage.meter.messages(left))
+        return tokens >= line
+
+    def _refuse_full(self, scene: Scene) -> None:
+        snapshot = scene.snapshot
+        if snapshot.tokens is None or snapshot.available is None or snapshot.tokens <= snapshot.available:
+            return
+        much = f"the next request has {snapshot.tokens:,} tokens, and {snapshot.available:,} are available"
+        if self.policy.compaction_percent is None:
+            raise WindowFull(f"{much}: call `compact()`, and prepare it again")
+        holders = tuple(Holder(*each) for each in holders_in(scene, meter=self._stage.meter).items())
+        told = ", ".join(f"{each.what} {each.tokens:,}" for each in holders)
+        raise ContextExhausted(f"{much}; nothing more can be taken out ({told})", holders=holders)
+
+    # -- a compaction -------------------------------------------------------------------------------------------------
+
+    def _compact(self, scene: Scene, *, reason: str) -> tuple[Checkpoint | None, tuple[Holder, ...]]:
+        """Compact what is seen; gives what was committed, and what holds the space where that is not enough."""
+        stage, work, snapshot = self._stage, scene.work, scene.snapshot
+        key = irreducible_key(scene)
+        if reason == "threshold" and is_blocked(scene, key):
+            return None, ()
+        fixed = snapshot.fixed
+        source = stage.meter.messages(work.messages)
+        target = target_of(source=source, window=stage.window, fixed=fixed, handoff_line=snapshot.handoff_line)
+        target = min(target, source * SOURCE_PERCENT // 100)  # of a small one, too, or next to nothing would go
+        name = records.attempt_id(after=scene.state.tip, reason=reason)
+        self._note(records.attempt(name, "open", after=scene.state.tip), durable=False)
+        planned = plan(
+            work.messages,
+            meter=stage.meter,
+            target=target,
+            window=stage.window,
+            ledger=scene.state.ledger,
+            pinned=pinned_messages(work, scene.state.pins),
+            files=recent_files(work.messages, workspace=self.policy.workspace, ranks=self.policy.rank),
+            open_from=work.open_from,
+        )
+        holders = scene.held(planned.holders)
+        made = None
+        if planned.covered and is_worth_it(scene, reason, source=source, result=planned.tokens):
+            figures = {"before": source, "after": planned.tokens, "target": target, "fixed": fixed}
+            figures |= {} if stage.window is None else {"window": stage.window}
+            try:
+                made = self._commit(scene, planned, figures=figures, reason=reason)
+            except ContextError:
+                self._note(records.attempt(name, "failed", after=scene.state.tip), durable=False)
+                raise
+        after = self._follow().tip
+        left = snapshot.tokens if made is None else planned.tokens + fixed
+        line = snapshot.compaction_line
+        is_over = planned.outcome == "irreducible" or (line is not None and left >= line)
+        is_stuck = is_over or (made is None and reason == "threshold")
+        stuck = records.Stuck(key, left, holders) if is_stuck else None
+        self._note(records.attempt(name, "failed" if made is None else "done", after=after, stuck=stuck), durable=False)
+        return made, holders if stuck is not None else ()
+
+    def _commit(self, scene: Scene, planned: Plan, *, figures: Mapping[str, int], reason: str) -> Checkpoint:
+        restored = restored_at(self.log.path, scene.state.tip)
+        compaction = compaction_of(planned, scene.work, restored, figures=figures, reason=reason)
+        with _committing("checkpoint", "the compaction"):
+            commit(
+                self.log,
+                compaction.checkpoint,
+                summary=compaction.summary,
+                preserve=compaction.preserve,
+                expect=restored.newest,
+            )
+        return compaction.checkpoint
+
+    # -- the log ------------------------------------------------------------------------------------------------------
+
+    def _follow(self) -> State:
+        self._state = follow(self.log, self._state)
+        return self._state
+
+    def _look(self, request: Request) -> Scene:
+        return self._stage.scene(self._follow(), request)
+
+    def _ledger(self) -> tuple[Ledger, str | None]:
+        with self._lock:
+            state = self._follow()
+            return state.ledger, state.tip
+
+    def _note(self, record: Mapping[str, Any], *, durable: bool = True) -> None:
+        with self._lock:
+            (self.log.append_durable if durable else self.log.append)(record)
+
+    def _append(self, messages: Sequence[Message], *, about: Mapping[str, Any] | None = None) -> str | None:
+        if not messages:
+            return None
+        state = self._follow()
+        messages = named(messages, [each.message for each in state.said], tip=state.tip)
+        entries = entries_of(messages, about=about)
+        return (self.log.append_durable if any(map(_is_pressing, entries)) else self.log.append)(entries)
+
+    def _replace(self, scene: Scene, found: Sequence[Replacement], *, phase: str) -> Scene:
+        """Put something in the place of results, for good."""
+        with _committing(phase, "what was put in the place of results"):
+            rows = rows_of(found, scene.work, folder=self._results_folder)
+            self.log.append_durable({"type": "content-replacement", "replacements": rows})
+        return self._look(scene.request)
+
+    @property
+    def _results_folder(self) -> str:
+        """Where readers of such sessions look for results that are too large for the file."""
+        return os.path.join(self.log.path.removesuffix(".jsonl"), "tool-results")
+
+    def _last_format(self) -> str:
+        if self._sent is not None:
+            return self._sent.request.format
+        known = str((self._follow().usage or {}).get("format"))
+        return known if known in FORMATS else ANY.format
+
+
+@contextmanager
+def _committing(phase: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, SessionError) as error:
+        raise CommitFailed(f"{what} could not be written, and is void: {error}", phase=phase) from error
+
+
+def _is_pressing(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry has to be on disk before anything else happens: a request, or an answer that calls."""
+    message = entry["message"]
+    return entry["type"] == "system" or is_request(message) or any(True for _ in calls(message))

@@ -1,0 +1,51 @@
+"""What a host decides once: when a context is pruned and compacted, and what its tools do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Rank = Literal["read", "write"]
+"""What a tool does: only look, or change something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The lines are percent of what is available for input, which is the window less the reserve.
+
+    Raises ValueError for lines that are out of order or no percentages.
+    """
+
+    handoff_percent: int = 70
+    """Below this line a compaction ends, where that can be reached."""
+    compaction_percent: int | None = 80
+    """At this line a request is compacted before it is sent.  None: only `compact()` does that, and a request that is
+    larger than what is available raises `WindowFull`."""
+    reserve: int | None = None
+    """Tokens that are kept for the answer; None: 10 % of the window, between 8,192 and 32,768."""
+    prune_percent: int = 20
+    """Results that may be pruned are, when they hold more than this of what is available."""
+    cache_lifetime_s: float = 300.0
+    """How long the provider keeps a prefix: a conversation that was idle for longer is pruned further."""
+    tools: Mapping[str, Rank] = field(default_factory=dict)
+    """What each tool does, by name: results of those that only read are pruned first.  One that is not named may
+    write."""
+    workspace: str | None = None
+    """The folder whose most recently touched files a compaction tells again; None: it tells none."""
+    has_recall_tool: bool = False
+    """Whether the model has a tool that reads the log: then placeholders name it."""
+
+    def __post_init__(self) -> None:
+        compaction = 100 if self.compaction_percent is None else self.compaction_percent
+        if not 0 < self.handoff_percent < compaction <= 100:
+            raise ValueError(
+                f"the handoff line ({self.handoff_percent} %) has to be above 0 and below the compaction line "
+                f"({compaction} %), and that at most 100 %"
+            )
+        if not 0 < self.prune_percent <= 100:
+            raise ValueError(f"the line at which results are pruned is a percentage, and not {self.prune_percent}")
+        if self.reserve is not None and self.reserve < 0:
+            raise ValueError(f"a reserve of {self.reserve} tokens cannot be kept")
+
+    def rank(self, call: Mapping[str, Any]) -> Rank:
+        """What a call does, by the name of its tool."""
+        return self.tools.get(str(call.get("name")), "write")

@@ -1,0 +1,58 @@
+"""What goes in and out before each call of a model: the host's request, and what the model is sent of the log."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .errors import Holder, Violation
+from .messages import Message
+from .wire import FORMATS
+
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint
+    from .meter import Snapshot
+    from .results import Replacement
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the host knows of the next call of a model, beside the log."""
+
+    model: str
+    """As the provider names it: a count by the provider holds for one model only."""
+    format: str
+    """Of the messages: a name in `rehydrate.context.wire.FORMATS`."""
+    system: Any = None
+    """As the format has it: a text, or a list of blocks; None: there is none."""
+    tools: Sequence[Mapping[str, Any]] = ()
+    """The schemas, as the format has them."""
+    control: Sequence[Message] = ()
+    """Messages for this call alone, in the neutral form (`rehydrate.context.messages`); they go last, and not into the
+    log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a model is sent of a log: valid in its format, and within the window less the reserve."""
+
+    request: Request
+    messages: Sequence[Mapping[str, Any]]
+    """In the format of the request."""
+    snapshot: "Snapshot"
+    """The tokens of it, and the lines that they were held against."""
+    revision: str
+    """The same for the same messages: a digest of them, control messages left out."""
+    pruned: "tuple[Replacement, ...]" = ()
+    """The results that were replaced on the way, by the budget for results or as prunes; the log has that by now."""
+    checkpoint: "Checkpoint | None" = None
+    """The compaction that was made on the way; None: there was none."""
+    irreducible: tuple[Holder, ...] = ()
+    """What holds the space, where a compaction was due and could not get below its line.  Said once, until something
+    changes."""
+    repaired: tuple[Violation, ...] = ()
+    """What was repaired in the messages; the log still has it."""
+
+    def body(self) -> dict[str, Any]:
+        """The members of the provider's request that the messages, the system prompt and the tools make up."""
+        request = self.request
+        return FORMATS[request.format].body(self.messages, system=request.system, tools=request.tools)

@@ -1,0 +1,73 @@
+"""What an engine writes into the log beside checkpoints: records that are no entries of the conversation.
+
+Each names in `after` the entry that it came after (None: none was there yet), so that it holds on the lines of descent
+through that entry and on no other.
+"""
+
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+from .errors import Holder
+from .meter import Baseline
+
+LEDGER = "context-ledger"
+"""An item of the ledger that the host put or closed."""
+PIN = "context-pin"
+"""A message that every compaction keeps word for word."""
+USAGE = "context-usage"
+"""What the provider has counted."""
+ATTEMPT = "compaction-attempt"
+"""How a compaction goes: `open`, and then `done`, `failed` or `interrupted`."""
+TYPES = frozenset({LEDGER, PIN, USAGE, ATTEMPT})
+
+Record = dict[str, Any]
+
+
+def put(heading: str, payload: str, *, status: str, supersedes: str | None, after: str | None) -> Record:
+    """An item is put into the ledger."""
+    item = {"heading": heading, "payload": payload, "status": status, "supersedes": supersedes}
+    return {"type": LEDGER, "after": after, "put": item}
+
+
+def close(item_id: str, *, status: str, after: str | None) -> Record:
+    """An item of the ledger is closed."""
+    return {"type": LEDGER, "after": after, "close": {"id": item_id, "status": status}}
+
+
+def pin(uuid: str, *, after: str | None) -> Record:
+    """A message is pinned."""
+    return {"type": PIN, "after": after, "messageUuid": uuid}
+
+
+def attempt_id(*, after: str | None, reason: str) -> str:
+    """The same for the same attempt, so that one that is made again settles the one before."""
+    return sha256(f"{after}\n{reason}".encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """A compaction that could not free enough."""
+
+    key: str
+    """Under what conditions."""
+    tokens: int
+    """What is left."""
+    holders: tuple[Holder, ...]
+    """What holds it."""
+
+
+def attempt(name: str, state: str, *, after: str | None, stuck: Stuck | None = None) -> Record:
+    """How an attempt stands; `stuck`: that it could not free enough."""
+    record: Record = {"type": ATTEMPT, "attempt": name, "state": state, "after": after}
+    if stuck is not None:
+        holders = [{"what": each.what, "tokens": each.tokens} for each in stuck.holders]
+        record["irreducible"] = {"key": stuck.key, "tokens": stuck.tokens, "holders": holders}
+    return record
+
+
+def usage(baseline: Baseline | None, *, format: str, after: str | None) -> Record:
+    """What the provider has counted; None: it did not say, and what it said before no longer counts.  `format`: of the
+    request.
+    """
+    return {"type": USAGE, "after": after, "format": format, **({} if baseline is None else asdict(baseline))}

@@ -1,0 +1,148 @@
+"""What a decision is made from: what the log holds, as the messages that the next request would have, and one measure
+of them.
+
+Between two requests nearly all of that stays the same.  A `Stage` remembers what each message counts and the digest of
+each beginning of the list, by the message itself; what it gives is what it would give without.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from typing import Any
+
+from .assembling import Assembled, Assembler
+from .errors import Holder
+from .messages import Message, results
+from .meter import Baseline, Meter, Snapshot, measure
+from .policy import Policy
+from .projection import Request
+from .state import State
+
+REMEMBERED = 8_192
+"""So many messages are remembered at most; then they are counted anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One moment of a conversation, before a request."""
+
+    state: State
+    work: Assembled
+    request: Request
+    snapshot: Snapshot
+    """The one measure that everything is decided from."""
+    revision: str
+    """Digest of the messages that are in the log."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """What is sent, in the neutral form: that of the log, and last what is for this call alone."""
+        control = self.request.control
+        return [*self.work.messages, *control] if control else self.work.messages
+
+    def decided(self, kind: str | None = None) -> set[str]:
+        """Calls whose results are left as they are, by id: something was put in their place (of that `kind`; None: of
+        any), or they are in the checkpoint, where nothing is put in the place of anything.
+        """
+        found = {call for call, known in self.state.replaced.items() if kind is None or known == kind}
+        for message in self.work.said[: self.work.inherited]:
+            found.update(str(block.get("tool_use_id")) for block in results(message.message))
+        return found
+
+    def held(self, holders: Sequence[Holder]) -> tuple[Holder, ...]:
+        """What a plan says that holds the space, with the fixed part; the largest first."""
+        fixed = [Holder("system and tools", self.snapshot.fixed)] if self.snapshot.fixed else []
+        return tuple(sorted([*fixed, *holders], key=lambda each: -each.tokens))
+
+
+class Stage:
+    """Looks at a conversation for one engine; for one thread at a time."""
+
+    def __init__(self, *, window: int | None, meter: Meter, policy: Policy) -> None:
+        self.window = window
+        self.meter = Remembering(meter)
+        self.policy = policy
+        self._assembler = Assembler()
+        self._chain = _Chain()
+
+    def scene(self, state: State, request: Request) -> Scene:
+        """What the next request would be made of."""
+        inherited = () if state.checkpoint is None else state.checkpoint.messages
+        work = self._assembler.assemble(inherited, state.said)
+        digests = self._chain.digests(work.messages)
+        baseline = _baseline(state.usage, digests)
+        snapshot = measure(
+            work.messages,
+            meter=self.meter,
+            model=request.model,
+            system=request.system,
+            tools=request.tools,
+            window=self.window,
+            reserve=self.policy.reserve,
+            control=request.control,
+            baseline=baseline,
+            revision="" if baseline is None else baseline.revision,
+            handoff_percent=self.policy.handoff_percent,
+            compaction_percent=self.policy.compaction_percent,
+        )
+        return Scene(state, work, request, snapshot, digests[-1].hex() if digests else "")
+
+
+def _baseline(said: Mapping[str, Any] | None, digests: Sequence[bytes]) -> Baseline | None:
+    """What the provider has counted, where what it has counted is what the messages still begin with."""
+    if said is None or said.get("floor") is None:
+        return None
+    try:
+        found = Baseline(**{each.name: said[each.name] for each in fields(Baseline)})
+        holds = 0 < found.sent <= len(digests) and digests[found.sent - 1].hex() == found.revision
+    except (KeyError, TypeError):
+        return None  # no engine has written that
+    return found if holds else None
+
+
+class Remembering(Meter):
+    """A meter that knows a message again."""
+
+    def __init__(self, meter: Meter) -> None:
+        super().__init__(meter.counter)
+        self._meter = meter
+        self._known: dict[int, tuple[Message, int]] = {}
+
+    def message(self, message: Message) -> int:
+        """As the meter counts."""
+        known = self._known.get(id(message))
+        if known is not None and known[0] is message:
+            return known[1]
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        tokens = self._meter.message(message)
+        self._known[id(message)] = message, tokens
+        return tokens
+
+
+class _Chain:
+    """Digests of the beginnings of a list that grows at its end."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._digests: list[bytes] = []
+
+    def digests(self, messages: Sequence[Message]) -> list[bytes]:
+        """For each message the digest of the list up to it and with it."""
+        same = 0
+        for known, message in zip(self._messages, messages, strict=False):
+            if known is not message:
+                break
+            same += 1
+        del self._messages[same:], self._digests[same:]
+        last = self._digests[-1] if self._digests else b""
+        for message in messages[same:]:
+            last = sha256(last + _canonical(message)).digest()
+            self._messages.append(message)
+            self._digests.append(last)
+        return self._digests
+
+
+def _canonical(message: Message) -> bytes:
+    return json.dumps(message, sort_keys=True, separators=(",", ":")).encode()

@@ -1,0 +1,201 @@
+"""What a log holds for an engine: the messages since its newest checkpoint, the ledger, the pins, what the provider has
+counted, and how the last compaction went.
+
+All of it is read from the file, so that an engine that is new knows what the one before knew.  What was appended since
+is read alone where that is plainly what follows; anything else is read anew, and gives the same.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rehydrate.session.line import check
+from rehydrate.session.log import SessionLog
+
+from . import records
+from .checkpoint import Checkpoint
+from .ledger import Ledger
+from .restore import Restored, restore
+from .view import Said, said_of
+
+_ASIDE = frozenset({"isSidechain", "teamName"})
+_PLAIN = frozenset({"user", "assistant"})
+_NOT_FOLLOWED = frozenset({"attachment", "system", "tombstone", "content-replacement", "progress"})
+"""Types of records that may change what came before them, or stand elsewhere: all is read anew."""
+
+
+@dataclass(slots=True)
+class State:
+    """What stands in the file up to `end`, seen from the entry `tip`."""
+
+    tip: str | None = None
+    """The entry that the next one follows; None before the first."""
+    end: int = 0
+    """So many bytes of the file are in it."""
+    inode: int = 0
+    checkpoint: Checkpoint | None = None
+    boundary: str | None = None
+    """The newest compaction, by uuid; None: there is none."""
+    said: list[Said] = field(default_factory=list)
+    """What was said since, and what the compaction left."""
+    line: set[str] = field(default_factory=set)
+    """The entries of the line of descent that are known to be on it."""
+    ledger: Ledger = field(default_factory=Ledger)
+    pins: set[str] = field(default_factory=set)
+    """The entries that were pinned, by uuid."""
+    replaced: dict[str, str] = field(default_factory=dict)
+    """Calls whose results were replaced, by id, and the kind of that."""
+    usage: Mapping[str, Any] | None = None
+    """What the provider has counted last: a record; None: nothing is known."""
+    attempt: Mapping[str, Any] | None = None
+    """How the last compaction stands: a record; None: there was none since the checkpoint."""
+    open_attempts: dict[str, None] = field(default_factory=dict)
+    """Compactions that were begun and of which no end is known."""
+    last_time: str = ""
+    """When the last entry was made, as it says; empty: it does not."""
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """An entry that follows the last one."""
+        uuid = record["uuid"]
+        said = said_of(record)
+        if said is not None:
+            self.said.append(said)
+        self.line.add(uuid)
+        self.tip = uuid
+        self._tell_time(record)
+
+    def _tell_time(self, record: Mapping[str, Any]) -> None:
+        time = record.get("timestamp")
+        self.last_time = time if isinstance(time, str) else ""
+
+    def note(self, record: Mapping[str, Any]) -> None:
+        """A record of an engine; one that is none changes nothing."""
+        kind = record.get("type")
+        if kind == records.USAGE:
+            self.usage = record
+        elif kind == records.PIN and isinstance(record.get("messageUuid"), str):
+            self.pins.add(record["messageUuid"])
+        elif kind == records.LEDGER:
+            self.ledger = _with_item(self.ledger, record)
+        elif kind == records.ATTEMPT and isinstance(record.get("attempt"), str):
+            self.attempt = record
+            if record.get("state") == "open":
+                self.open_attempts[record["attempt"]] = None
+            else:
+                self.open_attempts.pop(record["attempt"], None)
+
+
+def follow(log: SessionLog, known: State | None) -> State:
+    """What the log holds now, where `known` is what it held before (None: that is not known): that one, brought up to
+    date, or another one.
+
+    Raises what `SessionLog.flush` and `restore` raise.
+    """
+    log.flush()
+    tip = log.tip
+    if known is not None and _advance(known, log.path) and known.tip == tip:
+        return known
+    return read(log.path, tip=tip)
+
+
+def read(path: str, *, tip: str | None) -> State:
+    """All that the file holds, seen from the entry that the next one follows."""
+    try:
+        inode = os.stat(path).st_ino
+    except FileNotFoundError:
+        return State()
+    return state_of(restored_at(path, tip), inode=inode)
+
+
+def restored_at(path: str, tip: str | None) -> Restored:
+    """What the log holds for one that goes on from the entry `tip`."""
+    found = restore(path)
+    return found if tip in (None, found.tip) else restore(path, at=tip)
+
+
+def state_of(found: Restored, *, inode: int) -> State:
+    """What was restored, as an engine looks at it."""
+    state = State(end=found.end, inode=inode, checkpoint=found.checkpoint, boundary=found.boundary)
+    if found.checkpoint is not None:
+        state.ledger = Ledger.from_record(found.checkpoint.ledger)
+    for record in found.entries:
+        state.add(record)
+    state.line.update(found.line)
+    state.tip = found.tip
+    for (_, call), row in found.replacements.items():
+        state.replaced[call] = str(row.get("kind"))
+    for record in found.records:
+        if record.get("after") is None or record["after"] in state.line:
+            state.note(record)
+    return state
+
+
+def _advance(state: State, path: str) -> bool:
+    """Read what was appended; False where that is not plainly what follows, and the state of no use any more."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        return state.end == 0
+    try:
+        about = os.fstat(fd)
+        if about.st_size == state.end and about.st_ino == state.inode:
+            return True
+        if about.st_size < state.end or about.st_ino != state.inode:
+            return False
+        os.lseek(fd, state.end, os.SEEK_SET)
+        data = b""
+        while len(data) < about.st_size - state.end and (piece := os.read(fd, about.st_size - state.end - len(data))):
+            data += piece
+    finally:
+        os.close(fd)
+    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+    return all(_take(state, line) for line in lines)
+
+
+def _take(state: State, line: bytes) -> bool:
+    try:
+        record = json.loads(line) if check(line) else None
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or not isinstance(kind := record.get("type"), str) or kind in _NOT_FOLLOWED:
+        return False
+    if kind in _PLAIN:
+        uuid = record.get("uuid")
+        if not isinstance(uuid, str) or uuid in state.line or record.get("parentUuid") != state.tip:
+            return False
+        if any(record.get(name) for name in _ASIDE - ({"isSidechain"} if _is_agents(record) else set())):
+            return False
+        if record.get("isCompactSummary") or record.get("isApiErrorMessage"):
+            return False
+        state.add(record)
+    elif kind in records.TYPES:
+        after = record.get("after")
+        if after is not None and after not in state.line:
+            return False
+        state.note(record)
+    state.end += len(line)
+    return True
+
+
+def _is_agents(record: Mapping[str, Any]) -> bool:
+    return isinstance(record.get("agentId"), str)
+
+
+def _with_item(ledger: Ledger, record: Mapping[str, Any]) -> Ledger:
+    """The ledger after a host has put or closed an item; as it is where the record cannot be what one has written."""
+    try:
+        if isinstance(put := record.get("put"), Mapping):
+            return ledger.put(
+                put["heading"],
+                put["payload"],
+                seq=record.get("seq"),
+                status=put["status"],
+                supersedes=put["supersedes"],
+            )
+        if isinstance(closed := record.get("close"), Mapping):
+            return ledger.close(closed["id"], status=closed["status"])
+    except (KeyError, TypeError, ValueError, LookupError):
+        pass
+    return ledger

@@ -1,0 +1,419 @@
+import json
+
+import pytest
+
+from rehydrate.context import (
+    CommitFailed,
+    ContextExhausted,
+    Engine,
+    Policy,
+    Request,
+    WindowFull,
+    check,
+)
+from rehydrate.context.records import ATTEMPT
+from rehydrate.session import Session, SessionLog, Sessions, fork
+
+from .agents import SYSTEM, Script, tools, usage
+
+FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini")
+POLICY = Policy(reserve=1_000, tools={"read_file": "read"})
+NOW = 4e9
+
+
+@pytest.fixture
+def log(tmp_path):
+    with Sessions(tmp_path).new(str(tmp_path)) as opened:
+        yield opened
+
+
+def engine_of(log, *, window=8_000, policy=POLICY, **more):
+    return Engine(log, window=window, policy=policy, clock=lambda: 0.0, **more)
+
+
+def request_of(format="anthropic", **more):
+    return Request(model="m", format=format, system=SYSTEM, tools=tools(format), **more)
+
+
+def again(log, **more):
+    """An engine that is new, of a log that was opened anew."""
+    log.flush()
+    return engine_of(SessionLog(log.place, cwd="/"), **more)
+
+
+class Agent:
+    """A scripted agent at work."""
+
+    def __init__(self, log, format="anthropic", *, seed=0, **more):
+        self.engine = engine_of(log, **more)
+        self.script = Script(format, seed=seed)
+        self.request = request_of(format)
+        self.format = format
+
+    def ask(self):
+        return self.engine.append(self.script.request(), format=self.format)
+
+    def prepare(self):
+        return self.engine.prepare(self.request)
+
+    def answer(self, projection, *, calls=0):
+        reply, made = self.script.answer(calls=calls)
+        self.engine.observe(usage(self.format, projection.snapshot.tokens, 60), reply)
+        return made
+
+    def turn(self, steps=2, look=lambda projection: None):
+        """A whole turn; `look` sees each projection."""
+        self.ask()
+        for step in range(steps + 1):
+            projection = self.prepare()
+            look(projection)
+            made = self.answer(projection, calls=self.script.random.choice((1, 2, 3)) if step < steps else 0)
+            if made:
+                self.engine.append(*self.script.results(made))
+
+
+def sent(projection):
+    return json.dumps(projection.body(), sort_keys=True)
+
+
+def types_in(log):
+    log.flush()
+    with Session.open(log.path) as session:
+        return [(record["type"], record.get("state")) for record in session.view("raw")]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_agent_of_many_turns_is_sent_valid_requests_within_budget(log, format):
+    agent = Agent(log, format)
+    compacted = []
+
+    def look(projection):
+        check(projection.messages, format=format)
+        assert projection.snapshot.tokens <= projection.snapshot.available
+        assert f"Request {agent.script.turn}: " in sent(projection)
+        if projection.checkpoint is not None:
+            compacted.append(projection.checkpoint.id)
+
+    for _ in range(60):
+        agent.turn(look=look)
+    assert len(set(compacted)) == len(compacted) >= 4
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_new_engine_sends_the_same_bytes_at_every_request(log, format):
+    agent = Agent(log, format)
+
+    def look(projection):
+        other = again(log)
+        repeated = other.prepare(agent.request)
+        other.log.close()
+        assert sent(repeated) == sent(projection)
+        assert repeated.snapshot == projection.snapshot
+        assert repeated.revision == projection.revision
+        assert repeated.checkpoint is None and not repeated.pruned
+
+    for _ in range(16):
+        agent.turn(look=look)
+    assert agent.engine.explain()["checkpoint"] is not None
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_results_are_sent_with_their_calls(log, format):
+    agent = Agent(log, format)
+    agent.ask()
+    made = agent.answer(agent.prepare(), calls=3)
+    results = agent.script.results(made)
+    for each in results:
+        agent.engine.append(each)
+    projection = agent.prepare()
+    assert projection.repaired == ()
+    assert json.dumps(results)[1:-1] in json.dumps(projection.messages)
+
+
+def test_nothing_changes_between_compactions_but_at_the_end(log):
+    agent = Agent(log)
+    before = []
+
+    def look(projection):
+        if projection.checkpoint is None and before:
+            assert list(projection.messages[: len(before)]) == before
+        before[:] = projection.messages
+
+    for _ in range(40):
+        agent.turn(look=look)
+
+
+def test_a_reply_that_the_provider_has_counted_is_not_counted_again(log):
+    agent = Agent(log)
+    agent.ask()
+    projection = agent.prepare()
+    assert projection.snapshot.label == "local_estimate"
+    agent.engine.observe(usage("anthropic", 3_000, 500), agent.script.answer(calls=0)[0])
+    agent.engine.append({"role": "user", "content": "Go on."})
+    snapshot = agent.prepare().snapshot
+    assert snapshot.label == "provider_plus_estimate"
+    assert 3_500 < snapshot.tokens < 3_520
+
+
+def test_a_reply_that_the_host_has_appended_is_not_appended_again(log):
+    agent = Agent(log)
+    agent.ask()
+    projection = agent.prepare()
+    agent.engine.append({"role": "assistant", "content": "Yes."})
+    agent.engine.observe(usage("anthropic", 3_000, 500))
+    agent.engine.append({"role": "user", "content": "Go on."})
+    after = agent.prepare()
+    assert len(after.messages) == len(projection.messages) + 2
+    assert 3_500 < after.snapshot.tokens < 3_520
+
+
+def test_the_providers_count_is_dropped_where_another_model_or_no_reply_follows(log):
+    agent = Agent(log)
+    agent.ask()
+    agent.prepare()
+    agent.engine.observe(usage("anthropic", 3_000, 500))  # the reply was lost
+    agent.engine.append({"role": "user", "content": "Again?"})
+    assert agent.prepare().snapshot.label == "local_estimate"
+    agent.answer(agent.prepare())
+    agent.engine.append({"role": "user", "content": "Go on."})
+    assert agent.prepare().snapshot.label == "provider_plus_estimate"
+    other = Request(model="other", format="anthropic", system=SYSTEM, tools=tools("anthropic"))
+    assert agent.engine.prepare(other).snapshot.label == "local_estimate"
+
+
+def test_a_compaction_clears_the_providers_count(log):
+    agent = Agent(log)
+    for _ in range(5):
+        agent.turn()
+    agent.ask()
+    assert agent.prepare().snapshot.label == "provider_plus_estimate"
+    assert agent.engine.compact() is not None
+    assert agent.prepare().snapshot.label == "local_estimate"
+
+
+def test_a_host_compacts_when_it_likes(log):
+    agent = Agent(log, window=100_000)
+    for _ in range(8):
+        agent.turn()
+    agent.ask()
+    before = agent.prepare()
+    made = agent.engine.compact("turn_limit")
+    assert made.reason == "turn_limit"
+    after = agent.prepare()
+    assert after.snapshot.tokens < before.snapshot.tokens
+    assert "Request 9: " in sent(after)
+
+
+def test_a_small_conversation_is_not_compacted(log):
+    agent = Agent(log, window=100_000)
+    agent.ask()
+    assert agent.engine.compact() is None
+
+
+def test_a_policy_without_a_line_says_that_the_window_is_full(log):
+    agent = Agent(log, policy=Policy(reserve=1_000, compaction_percent=None))
+    with pytest.raises(WindowFull, match="compact"):
+        for _ in range(200):
+            agent.turn()
+    assert agent.engine.compact() is not None
+    assert agent.prepare().snapshot.tokens < 7_000
+
+
+def test_a_request_that_nothing_can_make_fit_is_refused_with_what_holds_the_space(log):
+    agent = Agent(log)
+    agent.ask()
+    large = Request(model="m", format="anthropic", system="word " * 9_000)
+    with pytest.raises(ContextExhausted) as found:
+        agent.engine.prepare(large)
+    assert found.value.holders[0].what == "system"
+
+
+def test_what_cannot_be_reached_is_told_once_and_not_tried_again(log):
+    agent = Agent(log, window=12_000)
+    for _ in range(2):
+        agent.turn()
+    agent.ask()
+    heavy = Request(model="m", format="anthropic", system="word " * 9_000)
+    first = agent.engine.prepare(heavy)
+    assert first.irreducible
+    attempts = types_in(log).count((ATTEMPT, "open"))
+    for _ in range(3):
+        assert agent.engine.prepare(heavy).irreducible == ()
+    other = again(log, window=12_000)
+    assert other.prepare(heavy).irreducible == ()
+    other.log.close()
+    assert types_in(log).count((ATTEMPT, "open")) == attempts
+
+
+def test_an_attempt_that_was_not_ended_is_settled_when_it_is_loaded(log):
+    agent = Agent(log)
+    agent.turn()
+    log.append({"type": ATTEMPT, "attempt": "a1", "state": "open", "after": log.tip})
+    other = again(log)
+    assert (ATTEMPT, "interrupted") in types_in(other.log)
+    count = len(types_in(other.log))
+    other.log.close()
+    third = again(log)
+    assert len(types_in(third.log)) == count
+    third.log.close()
+
+
+def test_a_commit_that_fails_fails_the_turn_and_leaves_all_as_it_was(log, monkeypatch):
+    agent = Agent(log, window=100_000)
+    for _ in range(4):
+        agent.turn()
+    agent.ask()
+    before = sent(agent.prepare())
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rehydrate.context.engine.commit", fail)
+        with pytest.raises(CommitFailed) as found:
+            agent.engine.compact()
+    assert found.value.phase == "checkpoint"
+    assert sent(agent.prepare()) == before
+    assert agent.engine.compact() is not None
+
+
+def test_a_pinned_message_is_the_same_after_many_compactions(log):
+    agent = Agent(log)
+    uuid = agent.engine.append({"role": "user", "content": "Rule: <b>never</b> touch\n\n  main."})
+    agent.engine.pin(uuid)
+    for _ in range(60):
+        agent.turn()
+    assert agent.engine.explain()["pinned"] == 1
+    assert {"role": "user", "content": "Rule: <b>never</b> touch\n\n  main."} in agent.prepare().messages
+
+
+def test_only_what_the_model_is_sent_can_be_pinned(log):
+    agent = Agent(log)
+    agent.ask()
+    with pytest.raises(LookupError, match="before it is compacted"):
+        agent.engine.pin("nobody")
+
+
+def test_an_item_of_the_ledger_survives_until_it_is_closed(log):
+    agent = Agent(log)
+    agent.ask()
+    item = agent.engine.ledger.put("Decisions and rationale", "we keep SQLite")
+    for _ in range(40):
+        agent.turn()
+    assert "we keep SQLite" in sent(agent.prepare())
+    assert [each.id for each in again(log).ledger.open if each.payload == "we keep SQLite"] == [item]
+    agent.engine.ledger.close(item)
+    assert "we keep SQLite" not in [each.payload for each in agent.engine.ledger.open]
+    with pytest.raises(ValueError, match="id"):
+        agent.engine.ledger.close("nobody")
+
+
+def test_what_was_put_on_another_branch_does_not_hold_here(log):
+    agent = Agent(log, window=100_000)
+    first = agent.ask()
+    agent.answer(agent.prepare())
+    agent.engine.ledger.put("Decisions and rationale", "of the other branch")
+    agent.engine.ledger.put("Open risks or blockers", "too")
+    log.flush()
+    back = SessionLog(log.place, cwd="/", tip=first)
+    other = engine_of(back)
+    assert other.ledger.items == ()
+    back.close()
+
+
+def test_a_fork_goes_on_with_the_same_view(log):
+    agent = Agent(log)
+    for _ in range(12):
+        agent.turn()
+    agent.ask()
+    projection = agent.prepare()
+    log.flush()
+    with Session.open(log.path) as session, fork(session) as forked:
+        assert forked.append({"type": "user", "message": {"role": "user", "content": "And elsewhere?"}})
+        theirs = engine_of(forked).prepare(agent.request)
+    assert list(theirs.messages[: len(projection.messages)]) == list(projection.messages)
+
+
+def test_a_call_that_never_had_a_result_is_answered_and_told(log):
+    agent = Agent(log, window=100_000)
+    agent.ask()
+    agent.answer(agent.prepare(), calls=2)
+    agent.ask()
+    projection = agent.prepare()
+    assert {each.code for each in projection.repaired} == {"unanswered_call"}
+    for _ in range(3):
+        agent.turn()
+    assert agent.engine.compact() is not None
+    assert agent.prepare().repaired == ()
+
+
+def test_an_open_call_and_what_follows_it_are_never_compacted(log):
+    agent = Agent(log, window=100_000)
+    for _ in range(6):
+        agent.turn()
+    agent.ask()
+    made = agent.answer(agent.prepare(), calls=2)
+    assert agent.engine.compact() is not None
+    agent.engine.append(*agent.script.results(made))
+    projection = agent.prepare()
+    assert projection.repaired == ()
+    assert [block["type"] for block in projection.messages[-1]["content"]] == ["tool_result"] * 2
+
+
+def test_a_result_that_is_too_long_is_replaced_once_and_its_text_kept(log):
+    agent = Agent(log, window=40_000)
+    agent.ask()
+    made = agent.answer(agent.prepare(), calls=1)
+    block = {"type": "tool_result", "tool_use_id": made[0][0], "content": "word of a long result " * 4_000}
+    agent.engine.append({"role": "user", "content": [block]})
+    projection = agent.prepare()
+    assert [each.kind for each in projection.pruned] == ["result-budget"]
+    (kept,) = (log.place.folder and __import__("pathlib").Path(log.place.folder, "tool-results")).iterdir()
+    assert kept.read_text() == block["content"]
+    repeated = agent.prepare()
+    assert repeated.pruned == () and sent(repeated) == sent(projection)
+
+
+def test_old_results_are_pruned_together_and_seldom(log):
+    agent = Agent(log, window=30_000)
+    agent.script.words = 400
+    passes = []
+    for _ in range(30):
+        agent.turn(look=lambda projection: passes.append([each.kind for each in projection.pruned]))
+    found = [each for each in passes if "prune" in each]
+    assert 1 <= len(found) <= len(passes) // 6
+    assert min(map(len, found)) > 3
+
+
+def test_control_messages_are_sent_and_not_kept(log):
+    agent = Agent(log)
+    agent.ask()
+    control = [{"role": "user", "content": "Be brief."}]
+    assert agent.engine.prepare(request_of(control=control)).messages[-1] == control[0]
+    assert "Be brief." not in sent(agent.prepare())
+
+
+def test_a_subagents_compaction_touches_nothing_of_its_parent(log):
+    agent = Agent(log)
+    agent.turn()
+    log.flush()
+    with open(log.path, "rb") as file:
+        before = file.read()
+    helper = Agent(log.sidechain("one", type="helper"))
+    for _ in range(20):
+        helper.turn()
+    assert helper.engine.explain()["checkpoint"] is not None
+    with open(log.path, "rb") as file:
+        assert file.read() == before
+
+
+def test_nothing_is_prepared_of_an_empty_log(log):
+    with pytest.raises(ValueError, match="append a request"):
+        engine_of(log).prepare(request_of())
+
+
+def test_without_a_window_nothing_is_compacted(log):
+    agent = Agent(log, window=None)
+    for _ in range(60):
+        agent.turn(look=lambda projection: projection.snapshot.phase == "unknown" or pytest.fail())
+    assert agent.engine.explain()["checkpoint"] is None
