@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rehydrate.session.wire import OPENING
 
 from .errors import Violation
-from .messages import Block, Message, blocks
+from .messages import THOUGHTS, Block, Message, blocks
 from .units import arranged
 
 UNKNOWN_OUTCOME = "[This call was interrupted: whether it took effect is not known, so look before you repeat it.]"
@@ -46,9 +46,15 @@ class _Repairing:
         """The calls of the last answer that no result has come for, each with the place of its message."""
 
     def repair(self, messages: Sequence[Message]) -> Repair:
-        given = [self._in_their_roles(message, place) for place, message in enumerate(messages)]
+        places: list[int] = []
+        given: list[Message] = []
+        for place, message in enumerate(messages):
+            kept = self._in_their_roles(message, place)
+            if kept is message or kept["content"]:
+                given.append(kept)
+                places.append(place)
         for each in arranged(given):
-            role, place = each.message.get("role"), each.sources[0]
+            role, place = each.message.get("role"), places[each.sources[0]]
             if role == "user" and any(block.get("type") == "tool_result" for block in blocks(each.message)):
                 self._add(each.message, self._results(each.message, place))
                 self._answer_what_waits()
@@ -60,25 +66,24 @@ class _Repairing:
         return Repair(self.messages, tuple(sorted(self.found, key=lambda each: each.place)))
 
     def _in_their_roles(self, message: Message, place: int) -> Message:
-        """The message without calls that are not the assistant's, results that are not the user's, and either of them
-        without an id.
+        """The message without calls and thoughts that are not the assistant's, results that are not the user's, and
+        calls and results without an id.
         """
-        if isinstance(message.get("content"), str):
+        content, role = message.get("content"), message.get("role")
+        if isinstance(content, str):
             return message
         kept: list[Block] = []
         for block in blocks(message):
             kind = block.get("type")
-            if kind == "tool_use" and (message.get("role") != "assistant" or not isinstance(block.get("id"), str)):
-                self._tell(
-                    "wrong_role", place, "holds a call that is not the assistant's or has no id; it was left out"
-                )
-            elif kind == "tool_result" and (
-                message.get("role") != "user" or not isinstance(block.get("tool_use_id"), str)
-            ):
+            if kind in THOUGHTS and role != "assistant":
+                self._tell("wrong_role", place, "holds thoughts and is not the assistant's; they were left out")
+            elif kind == "tool_use" and (role != "assistant" or not isinstance(block.get("id"), str)):
+                self._tell("wrong_role", place, "holds a call that no assistant made or has no id; it was left out")
+            elif kind == "tool_result" and (role != "user" or not isinstance(block.get("tool_use_id"), str)):
                 self._tell("wrong_role", place, "holds a result that no user gave or has no id; it was left out")
             else:
                 kept.append(block)
-        return message if len(kept) == len(message.get("content") or ()) else {**message, "content": kept}
+        return message if len(kept) == len(content or ()) else {**message, "content": kept}
 
     def _calls(self, message: Message, place: int) -> list[Block] | None:
         """The blocks of an answer without a second call of the same id; None where all stay."""

@@ -155,8 +155,9 @@ def _answer(slots: list[_Slot], going_on: _Slot | None, message: Message, index:
     if going_on is not None and going_on.message is not None:
         name = answer_id(message)
         if name is not None and name == answer_id(going_on.message):
-            both = [*blocks(going_on.message), *blocks(message)]
-            going_on.message = {**going_on.message, "content": both}
+            if len(going_on.sources) == 1:
+                going_on.message = {**going_on.message, "content": [*blocks(going_on.message)]}
+            going_on.message["content"].extend(blocks(message))  # of a list that is ours: there may be many pieces
             going_on.sources.append(index)
             return going_on
     slot = _Slot(message, [index])
@@ -220,12 +221,14 @@ def _name(block: Block, member: str) -> str | None:
 
 
 def _has(content: Any, kind: str) -> bool:
-    if not isinstance(content, Sequence) or isinstance(content, str):
-        return False
-    return any(isinstance(block, Mapping) and block.get("type") == kind for block in content)
+    if isinstance(content, (list, Sequence)) and not isinstance(content, str):
+        for block in content:
+            if isinstance(block, (dict, Mapping)) and block.get("type") == kind:
+                return True
+    return False
 
 
 def _only_results(content: Any) -> bool:
-    if not isinstance(content, Sequence) or not content:
+    if not isinstance(content, (list, Sequence)) or not content:
         return False
-    return all(isinstance(block, Mapping) and block.get("type") == "tool_result" for block in content)
+    return all(isinstance(block, (dict, Mapping)) and block.get("type") == "tool_result" for block in content)

@@ -112,10 +112,10 @@ class _Pairs:
 
 
 def _thoughts(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:
-    had: dict[object, list[Sequence[object]]] = {}
+    had: dict[object, set[str]] = {}  # by what an answer is known by: as there may be many, what to look up
     for turn in source:
         if turn.side == "assistant":
-            had.setdefault(turn.key, []).append(turn.thoughts)
+            had.setdefault(turn.key, set()).add(_spelt(turn))
     found: list[Violation] = []
     without: list[Turn] = []  # answers of the loop whose thoughts are gone
     has_thoughts = False  # whether another one of the loop has its own
@@ -124,10 +124,10 @@ def _thoughts(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:
             before = had.get(turn.key, ())
             if turn.thoughts:
                 has_thoughts = True
-                if not any(list(turn.thoughts) == list(each) for each in before):
+                if _spelt(turn) not in before:
                     text = f"message {turn.place} has other thoughts than the answer that it was made of"
                     found.append(Violation("thinking_changed", turn.place, text))
-            elif before and all(before):
+            elif before and "" not in before:
                 without.append(turn)
         elif turn.side == "user" and turn.said:
             if has_thoughts:
@@ -136,6 +136,11 @@ def _thoughts(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:
                     found.append(Violation("thinking_changed", each.place, text))
             without, has_thoughts = [], False
     return found
+
+
+def _spelt(turn: Turn) -> str:
+    """The thoughts of an answer as a text; empty where it has none."""
+    return repr(turn.thoughts) if turn.thoughts else ""
 
 
 def _ties(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:

@@ -158,7 +158,7 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
         if content and not content.isspace():
             return Turn(place, role, said=True, key=content)
         return Turn(place, role, faults=(("empty_message", "says nothing"),))
-    if not isinstance(content, Sequence) or not content:
+    if not isinstance(content, (list, Sequence)) or not content:
         return Turn(place, role, faults=(("empty_message", "says nothing"),))
     calls: list[str] = []
     results: list[str] = []
@@ -167,7 +167,7 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
     faults: list[tuple[str, str]] = []
     said = False
     for block in content:
-        kind = block.get("type") if isinstance(block, Mapping) else None
+        kind = block.get("type") if isinstance(block, (dict, Mapping)) else None
         if kind == "tool_use" and isinstance(block.get("id"), str):
             calls.append(block["id"])
         elif kind == "tool_result" and isinstance(block.get("tool_use_id"), str):

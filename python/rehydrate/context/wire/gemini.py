@@ -7,6 +7,7 @@ content by content; they never leave.  Parts may be spelt as in JSON (`functionC
 """
 
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,11 +47,9 @@ class Gemini:
             content = _content(message, tools)
             if content is None:
                 continue
-            calls = any(_inside(part, _CALL)[0] for part in content["parts"])
-            if calls and written and written[-1].get("role") == content.get("role") == "model":
-                written[-1] = {**written[-1], "parts": [*written[-1]["parts"], *content["parts"]]}
-            else:
-                written.append(content)
+            written.append(content)
+            if content.get("role") == "model" and any(_inside(part, _CALL)[0] for part in content["parts"]):
+                _join_last(written)
         return written
 
     def body(
@@ -80,7 +79,7 @@ class _Names:
 
     def __init__(self) -> None:
         self.made = 0
-        self.open: dict[str, list[str]] = {}
+        self.open: dict[str, deque[str]] = {}
         """Tool -> the made ids of its calls in the last content of the model that no response was for."""
 
     def begin(self) -> None:
@@ -93,7 +92,7 @@ class _Names:
             return name
         self.made += 1
         made = f"made-{self.made}"
-        self.open.setdefault(str(call.get("name")), []).append(made)
+        self.open.setdefault(str(call.get("name")), deque()).append(made)
         return made
 
     def of_response(self, response: Mapping[str, Any]) -> str:
@@ -102,7 +101,7 @@ class _Names:
             return name
         waiting = self.open.get(str(response.get("name")))
         if waiting:
-            return waiting.pop(0)
+            return waiting.popleft()
         self.made += 1
         return f"made-{self.made}"
 
@@ -111,7 +110,7 @@ def _inside(part: Mapping[str, Any], spellings: Sequence[str]) -> tuple[str | No
     """The member of a part under either spelling: its name, None where there is none, and what is in it."""
     for spelling in spellings:
         inside = part.get(spelling)
-        if isinstance(inside, Mapping):
+        if inside is not None and isinstance(inside, (dict, Mapping)):
             return spelling, inside
     return None, {}
 
@@ -202,6 +201,16 @@ def _read_media(part: Mapping[str, Any]) -> Block:
     return {"type": first, "part": dict(part), "wire": {"format": NAME, "whole": True}}
 
 
+def _join_last(written: list[dict[str, Any]]) -> None:
+    """Makes one content of those of the model that the list ends with."""
+    first = len(written) - 1
+    while first and written[first - 1].get("role") == "model":
+        first -= 1
+    for content in written[first + 1 :]:
+        written[first]["parts"].extend(content["parts"])
+    del written[first + 1 :]
+
+
 def _content(message: Message, tools: dict[object, object]) -> dict[str, Any] | None:
     """The content for a message, None where nothing of it can be shown."""
     role, wire = message.get("role"), own(message, NAME)
@@ -263,10 +272,10 @@ def _response(block: Block, wire: Mapping[str, Any], tools: Mapping[object, obje
 
 
 def _outline(content: object, place: int, names: _Names) -> Turn:
-    parts = content.get("parts") if isinstance(content, Mapping) else None
-    role = content.get("role") if isinstance(content, Mapping) else None
+    parts = content.get("parts") if isinstance(content, (dict, Mapping)) else None
+    role = content.get("role") if isinstance(content, (dict, Mapping)) else None
     if (
-        not isinstance(parts, Sequence)
+        not isinstance(parts, (list, Sequence))
         or isinstance(parts, str)
         or not isinstance(role, str | None)
         or role not in _SIDES
@@ -282,7 +291,7 @@ def _outline(content: object, place: int, names: _Names) -> Turn:
     tied: dict[str, object] = {}
     known_by: list[object] = []
     for part in parts:
-        if not isinstance(part, Mapping):
+        if not isinstance(part, (dict, Mapping)):
             return Turn(place, side, faults=(("no_message", "holds what is no part"),))
         called, call = _inside(part, _CALL)
         answered, response = _inside(part, _RESPONSE)

@@ -98,7 +98,7 @@ class OpenAIResponses:
         found: list[Turn] = []
         answer: list[Mapping[str, Any]] = []
         for place, item in enumerate(messages):
-            side = _side(item) if isinstance(item, Mapping) else None
+            side = _side(item) if isinstance(item, (dict, Mapping)) else None
             if side == "assistant":
                 answer.append(item)
                 continue

@@ -46,13 +46,15 @@ class Turn(NamedTuple):
 def own(holder: Mapping[str, Any], format: str) -> Mapping[str, Any]:
     """What a format has kept in a message or a block; empty where it is another's or nothing was kept."""
     wire = holder.get("wire")
+    if wire is None:
+        return NONE
     return wire if isinstance(wire, Mapping) and wire.get("format") == format else NONE
 
 
 def is_foreign(block: Block, format: str) -> bool:
     """Whether a block was read from another format."""
     wire = block.get("wire")
-    return isinstance(wire, Mapping) and wire.get("format") != format
+    return wire is not None and isinstance(wire, Mapping) and wire.get("format") != format
 
 
 def kept(format: str, members: Mapping[str, Any]) -> dict[str, Any]:
