@@ -79,11 +79,15 @@ class OpenAIResponses:
         """Results go before what else a message of the user holds, each as an item of its own."""
         written: list[dict[str, Any]] = []
         kinds: dict[object, str] = {}  # id of a call -> kind of its item
+        there: set[object] = set()  # the ids of the reasoning in this answer, which may be several messages
         for message in messages:
             if message.get("role") == "assistant":
-                written += _answer(message, kinds)
-            else:
-                written += _items(message, kinds)
+                written += _answer(message, kinds, there)
+                continue
+            _end_answer(written)
+            there.clear()
+            written += _items(message, kinds)
+        _end_answer(written)
         return written
 
     def body(
@@ -324,11 +328,16 @@ def _part(block: Block, said: str) -> dict[str, Any]:
     return {"type": said, "text": placeholder(block)}
 
 
-def _answer(message: Message, kinds: dict[object, str]) -> list[dict[str, Any]]:
+def _end_answer(written: list[dict[str, Any]]) -> None:
+    """Takes the reasoning away that nothing of its answer follows: the API refuses it."""
+    while written and written[-1].get("type") == "reasoning":
+        written.pop()
+
+
+def _answer(message: Message, kinds: dict[object, str], there: set[object]) -> list[dict[str, Any]]:
     written: list[dict[str, Any]] = []
     if isinstance(message.get("content"), str):
         return [{"role": "assistant", "content": message["content"]}]
-    there: set[object] = set()  # the ids of the reasoning that is still there
     open_item = False  # whether the next text belongs to the item before it
     for block in blocks(message):
         kind, wire = block.get("type"), own(block, NAME)
@@ -355,8 +364,6 @@ def _answer(message: Message, kinds: dict[object, str]) -> list[dict[str, Any]]:
             written.append({"role": "assistant", "content": content, **item})
             begins_message = True
         open_item = begins_message
-    while written and written[-1].get("type") == "reasoning":
-        written.pop()
     return written
 
 
