@@ -16,6 +16,9 @@ BUILD_INPUTS := pyproject.toml build_backend/rehydrate_build.py build_backend/do
 RUST_INPUTS := $(wildcard Cargo.toml Cargo.lock) $(shell find rust/src -name '*.rs' 2>/dev/null)
 INSTALLED := $(VENV)/.installed-$(BUILD)
 
+# The suite on every processor; a file, or a folder that shares something, stays with one.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
+
 FUZZ_S ?= 600
 FUZZ_TIMES ?= 50
 
@@ -28,15 +31,15 @@ test: test-$(BUILD)
 
 test-native: $(INSTALLED)
 	cargo test --locked
-	$(BIN)/python -m pytest
+	$(PYTEST)
 	@echo "The same again on the pure twin (what is about both, or neither, ran above):"
-	REHYDRATE_PURE=1 $(BIN)/python -m pytest --ignore=tests/parity --ignore=tests/scan --ignore=tests/real \
+	REHYDRATE_PURE=1 $(PYTEST) --ignore=tests/parity --ignore=tests/scan --ignore=tests/real \
 	    --ignore=tests/build --ignore=tests/dist --ignore=tests/fuzz \
 	    --ignore=tests/process/test_kills.py --ignore=tests/process/test_concurrency.py
 
 test-pure: $(INSTALLED)
 	@echo "No working cargo: the PURE package was built and is tested; the native module is not."
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 # A part of `test` by itself: the vendors' own programs, fetched on first use; what cannot be had is skipped, and said.
 test-real: $(INSTALLED)
