@@ -46,6 +46,12 @@ def test_a_call_costs_its_name_its_input_and_four():
     assert METER.block(call) == CALL + len("read") + len('{"path":"é"}')
 
 
+def test_a_call_costs_its_arguments_as_they_are_sent():
+    written = '{ "path" :  "é" }'
+    call = {"type": "tool_use", "id": "1", "name": "read", "input": {"path": "é"}, "wire": {"arguments": written}}
+    assert METER.block(call) == CALL + len("read") + len(written)
+
+
 def test_a_result_costs_what_is_in_it():
     assert METER.block({"type": "tool_result", "tool_use_id": "toolu_1", "content": "four"}) == 4
     nested = [{"type": "text", "text": "four"}, {"type": "image", "source": {}}]

@@ -66,7 +66,10 @@ class Meter:
         if kind == "text" and isinstance(text := block.get("text"), str):
             return count(text)
         if kind == "tool_use":
-            return CALL + count(str(block.get("name", ""))) + count(as_json(block.get("input")))
+            wire = block.get("wire")
+            sent = wire.get("arguments") if isinstance(wire, Mapping) else None  # as the model wrote them, blanks too
+            given = sent if isinstance(sent, str) else as_json(block.get("input"))
+            return CALL + count(str(block.get("name", ""))) + count(given)
         if kind == "tool_result":
             content = block.get("content")
             return count(content) if isinstance(content, str) else self.blocks(blocks(block))
