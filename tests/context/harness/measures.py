@@ -14,13 +14,17 @@ A_MESSAGE = A_CALL = 4
 
 def tokens(messages: Wire, form: str, count: Count) -> int:
     """Every text in them, counted one by one; what an image costs is left out, since no two providers agree."""
-    texts = {"openai-chat": _chat, "anthropic": _anthropic, "openai-responses": _responses, "gemini": _gemini}[form]
-    total = 0
+    items = ("function_call", "reasoning")  # parts of one answer in OpenAI's Responses, though each stands alone
+    return A_MESSAGE * sum(message.get("type") not in items for message in messages) + sum(
+        count(text) + (A_CALL if kind == "call" else 0) for kind, text in texts(messages, form)
+    )
+
+
+def texts(messages: Wire, form: str) -> Iterator[tuple[str, str]]:
+    """Every text with its kind: `text`, `thought`, `call` (its name) or `arguments`."""
+    readers = {"openai-chat": _chat, "anthropic": _anthropic, "openai-responses": _responses, "gemini": _gemini}
     for message in messages:
-        total += A_MESSAGE
-        for kind, text in texts(message):
-            total += count(text) + (A_CALL if kind == "call" else 0)
-    return total
+        yield from readers[form](message)
 
 
 def _json(value: object) -> str:
@@ -74,7 +78,8 @@ def _gemini(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "call", part["functionCall"]["name"]
             yield "arguments", _json(part["functionCall"].get("args", {}))
         elif "functionResponse" in part:
-            yield "text", _json(part["functionResponse"]["response"])
+            for value in part["functionResponse"]["response"].values():
+                yield "text", value if isinstance(value, str) else _json(value)
 
 
 def said_by_user(messages: Wire, form: str) -> list[str]:

@@ -99,14 +99,14 @@ def _responses(conversation: Conversation) -> Iterator[dict[str, Any]]:
         if event.thought:
             yield {
                 "type": "reasoning",
-                "id": f"rs_{number:04d}",
+                "id": f"rs_{conversation.seed}_{number}",
                 "summary": [{"type": "summary_text", "text": event.thought}],
                 "encrypted_content": f"enc{number:04d}==",
             }
         if event.text:
             yield {
                 "type": "message",
-                "id": f"msg_{number:04d}",
+                "id": f"msg_{conversation.seed}_{number}",
                 "role": "assistant",
                 "status": "completed",
                 "content": [{"type": "output_text", "text": event.text, "annotations": []}],
@@ -115,7 +115,7 @@ def _responses(conversation: Conversation) -> Iterator[dict[str, Any]]:
             for index, call in enumerate(event.calls):
                 yield {
                     "type": "function_call",
-                    "id": f"fc_{number:04d}_{index}",
+                    "id": f"fc_{conversation.seed}_{number}_{index}",
                     "call_id": call.id,
                     "name": call.name,
                     "arguments": _json(call.arguments),
