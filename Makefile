@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+BENCH_VENV := .venv-bench
 BIN := $(VENV)/bin
 
 ifeq ($(REHYDRATE_PURE_BUILD),)
@@ -22,7 +23,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 FUZZ_S ?= 600
 FUZZ_TIMES ?= 50
 
-.PHONY: demo test test-native test-pure test-real fuzz fuzz-rust fuzz-python lint lint-python lint-rust lint-workflows docs bench bench-fidelity counts counts-baseline dist clean
+.PHONY: demo test test-native test-pure test-real fuzz fuzz-rust fuzz-python lint lint-python lint-rust lint-workflows docs bench bench-context bench-fidelity counts counts-baseline dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/python demo/run.py
@@ -88,6 +89,16 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benches.results $(if $(filter quick,$(BENCH)),--quick)
 	$(if $(filter quick,$(BENCH)),,$(BIN)/python benches/redact.py)
 
+# Random conversations compacted by `rehydrate.context` and by what others have, into benches/CONTEXT.md (ten minutes).
+# Ours, as a pure wheel, and the others get an environment of their own, .venv-bench.
+bench-context:
+	@test -x $(BENCH_VENV)/bin/python || $(PYTHON) -m venv $(BENCH_VENV)
+	@for extra in bench-context tokens; do \
+	    REHYDRATE_PURE_BUILD=1 $(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[$$extra]" && break; \
+	    echo "What others use could not be installed: what is missing is not measured."; \
+	done
+	$(BENCH_VENV)/bin/python -m benches.context
+
 # How many instructions the kernels and the hook take, against what benches/counts.json has for this compiler, processor
 # and interpreter; counts-baseline writes it there.
 counts: $(INSTALLED)
@@ -104,7 +115,7 @@ dist: $(INSTALLED)
 	$(BIN)/python build_backend/dist.py
 
 clean:
-	rm -rf $(VENV) target dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache python/rehydrate/_native*.so
+	rm -rf $(VENV) $(BENCH_VENV) target dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache python/rehydrate/_native*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed-native: $(RUST_INPUTS)
