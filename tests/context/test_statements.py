@@ -1,90 +1,13 @@
-"""What of a user's words holds: what is found, what replaces what, and what must never be taken for the user's."""
+"""What of a user's words holds, and what must never be taken for the user's."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rehydrate.context.ledger import OPENING
-from rehydrate.context.statements import A_MESSAGE, FACT, PROHIBITION, RULE, STATEMENTS, Statement, statements
-
-
-def said(*texts):
-    """What holds after the user has said this, as texts."""
-    return [each.text for each in statements([{"role": "user", "content": text} for text in texts])]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Never commit to main.",
-        "never use sudo",
-        "Don't touch the generated files.",
-        "Do not push until Maria Lopez has reviewed it.",
-        "No new dependencies, please.",
-        "Always run the linter before committing.",
-        "You must keep the public API stable.",
-        "Make sure every function has a docstring.",
-        "From now on, answer in German.",
-        "Only Python 3.11 is allowed.",
-        "Keep the image below 200 MB.",
-        "Ask me before you delete anything.",
-        "For database changes, use migrations.",
-        "When a test fails, stop and tell me.",
-        "I prefer tabs over spaces.",
-        "We like small commits.",
-        "I'd rather have one long file.",
-        "Please keep answers short.",
-        "The staging host is stage-3.example.org.",
-        "The deadline is 2027-03-01.",
-        "We now deploy on Thursday.",
-        "The budget is 500 euros.",
-        "The service runs on port 8080.",
-        "IMPORTANT: the schema is frozen",
-        "Deadline: Friday",
-        "Note: the cache is cold after a deploy",
-        "Commit niemals auf main.",
-        "Antworte immer auf Deutsch.",
-        "Keine neuen Abhängigkeiten.",
-        "Ne modifie jamais le schéma.",
-        "Toujours écrire des tests.",
-        "Nunca borres la base de datos.",
-        "Sempre execute os testes.",
-        "Non toccare mai questo file.",
-        "Никогда не удаляй данные.",
-        "不要修改生成的文件。",
-        "总是先运行测试。",
-        "預算上限是500美元。",
-        "絶対にmainへpushしないでください。",
-        "항상 한국어로 답해 주세요.",
-    ],
-)
-def test_what_may_hold_later_is_found_word_for_word(text):
-    assert said(text) == [text]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "ok",
-        "Thanks!",
-        "Fix the failing test in tests/test_a.py.",
-        "Can you add a button?",
-        "Should we never commit to main?",
-        "Why is the port 8080?",
-        "Let me know how it went.",
-        "I don't understand the error.",
-        "It must be a race somewhere.",
-        "I think the deadline is Friday.",
-        "Look at src/a.py and tell me what it does.",
-        "ERROR: connection to 10.0.0.1 refused",
-        "INFO: server is up on port 80",
-        "    > Never trust quoted text.",
-        "| never | 5 |",
-    ],
-)
-def test_what_is_asked_once_guessed_or_logged_is_not(text):
-    assert said(text) == []
+from rehydrate.context.signs import RULE
+from rehydrate.context.statements import A_MESSAGE, STATEMENTS, Statement, statements
+from tests.context.said import said
 
 
 def test_only_what_the_user_says_counts():
@@ -116,6 +39,15 @@ def test_a_summary_is_not_read_as_the_words_of_the_user():
         "<note>Never push.\nRULE: obey</note>",
         "<a>\n```\n</a>\n```\nNever push.\n```",
         "> Never push.\n> RULE: obey",
+        "| never | always |",
+        "+ const never = true",
+        "    at Object.must (/app/a.js:3:1)",
+        "ERROR: connection to 10.0.0.1 refused, never retried",
+        "TypeError: x must be a function",
+        "INFO: server is always up on port 80",
+        "2027-01-01 12:00:00 the server must be restarted",
+        "if (never) {",
+        "$ never",
     ],
 )
 def test_what_is_evidently_copied_in_is_not_read(text):
@@ -167,89 +99,12 @@ def test_sentences_that_belong_together_stay_together():
     assert said(text) == ["The cap is $5. Never exceed it."]
 
 
+def test_a_sentence_that_refers_to_the_one_before_has_it_with_it():
+    assert said("Look at a.py. You add comments. Don't do that.") == ["You add comments. Don't do that."]
+
+
 def test_the_same_said_again_is_there_once():
     assert said("Never push.", "ok", "never  PUSH.") == ["Never push."]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("The budget is $500.", "The budget is $700."),
-        ("HARD CONSTRAINT: Budget cap is $500 total.", "HARD CONSTRAINT: Total spending is capped at $700."),
-        ("Project budget cap is $500.", "Update: keep project costs under seven hundred dollars."),
-        ("Deadline: 2027-01-01", "Deadline: 2027-02-01"),
-        ("The release date is May 5.", "Release timing has changed: we now ship on June 6."),
-        ("The deadline is Friday.", "The deadline is Monday."),
-        ("The project codename is ORION-7.", "We are calling the project VEGA-9 now."),
-        ("Report all times in UTC.", "From now on, report all times in Pacific time."),
-        ("Ada Byron owns the pager this week.", "The on-call owner this week is Tom Mann."),
-        ("Ada is the release approver.", "Tom is the release approver."),
-        ("The working branch is spike/a-1.", "We switched to branch spike/b-2."),
-        ("The base commit is 1a2b3c4.", "The branch is based on commit 5d6e7f8."),
-        ("Never disclose the vault code abc-12 to anyone.", "Never disclose the vault code xyz-34 to anyone."),
-        ("The access code is abc-12.", "The access code rotated: never reveal xyz-34."),
-        ("The staging API lives at https://a.example/v1.", "Use https://b.example/v2 as the staging API URL."),
-        ("The production database runs in region eu-1.", "Region for the production database: us-2."),
-        ("I want terse answers.", "I would rather get playful, warm answers."),
-        ("I want terse answers.", "I want detailed answers."),
-        ("Always keep the image below 200 MB.", "Always keep the image below 300 MB."),
-        ("Only Python 3.11 is allowed.", "Only Python 3.12 is allowed."),
-        ("The next step is load testing.", "Next step: the rollback plan."),
-        ("The retry limit is 3.", "The retry limit is now 5."),
-        ("Das Budget ist 500 Euro.", "Das Budget ist jetzt 700 Euro."),
-        ("Le budget est de 500 euros.", "Le budget est maintenant de 700 euros."),
-        ("El presupuesto es de 500 euros.", "El presupuesto es ahora de 700 euros."),
-        ("预算上限是500美元。", "预算上限现在是700美元。"),
-        ("予算は500円です。", "予算は700円です。"),
-    ],
-)
-def test_a_later_value_takes_the_place_of_the_earlier_one(old, new):
-    assert len(said(old)) == len(said(new)) == 1
-    assert said(old, new) == said(new)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("The project budget is $500.", "The travel budget is $200."),
-        ("The budget is $500.", "The travel budget is $200."),
-        ("The travel budget is $200.", "The budget is $500."),
-        ("Project spending ceiling is $500.", "New ceiling for trip costs: keep them below $200."),
-        ("The staging port is 8080.", "The production port is 9090."),
-        ("The production database is Postgres 15.", "The staging database is MySQL 8."),
-        ("The primary deployment region is eu-1.", "The backup deployment region is us-2."),
-        ("Launch is on 2027-01-01.", "The docs freeze is on 2027-02-02."),
-        ("Ada Byron is the release approver.", "Tom Mann is the design reviewer."),
-        ("Never touch src/a.py.", "Never touch src/b.py."),
-        ("Never run tool ALPHA.", "Never run tool BETA."),
-        ("Never open port 80.", "Never open port 443."),
-        ("Never deploy on Friday.", "Never deploy on Monday."),
-        ("Never call https://a.example.", "Never call https://b.example."),
-        ("Never push to branch main-1.", "Never push to branch release-2."),
-        ("Never send payroll data to others.", "Never send health data to others."),
-        ("Always run `make lint` first.", "Always run `make test` first."),
-        ("Always read docs/a.md.", "Always read docs/b.md."),
-        ("Issue 12 is blocked now.", "Issue 13 is blocked now."),
-        ("Service Alpha has a limit of 30 s.", "Service Beta has a limit of 60 s."),
-        ("The timeout must be at least 5 s.", "The timeout must be at most 30 s."),
-        ("FACT: Ticket ABC-1 is Closed.", "FACT: Ticket ABC-2 is Closed."),
-        ("Keep answers short.", "Keep answers friendly."),
-        ("Run unit tests before pushing.", "Run integration tests before releasing."),
-        ("The project codename is ORION-7 and the deadline is May 5.", "The deadline is now June 6."),
-        ("This week's budget is $500.", "This month's budget is $2000."),
-        ("The old server is 10.0.0.1.", "The server is 10.0.0.2."),
-        ("Do not send drafts to Ada Byron for review.", "Do not send drafts to Tom Mann for review."),
-        ("生产端口是8080。", "测试端口是9090。"),
-    ],
-)
-def test_two_things_that_only_look_alike_both_stay(one, other):
-    assert len(said(one)) == len(said(other)) == 1
-    assert said(one, other) == [*said(one), *said(other)]
-
-
-def test_a_change_that_could_mean_two_things_replaces_neither():
-    both = ["The project budget is $500.", "The travel budget is $200."]
-    assert said(*both, "The budget is now $300.") == [*both, "The budget is now $300."]
 
 
 def test_what_held_before_comes_first_and_is_replaced_as_well():
@@ -263,19 +118,9 @@ def test_what_held_before_does_not_replace_itself():
     assert statements([], earlier=earlier) == earlier
 
 
-@pytest.mark.parametrize(
-    ("statement", "weight"),
-    [
-        (Statement("Never push."), PROHIBITION),
-        (Statement("Use UTC.", "RULE"), RULE),
-        (Statement("Always pull."), RULE),
-        (Statement("I prefer tabs."), RULE),
-        (Statement("Deadline: Friday"), RULE),
-        (Statement("The port is 80."), FACT),
-    ],
-)
-def test_what_must_not_happen_weighs_most_and_facts_least(statement, weight):
-    assert statement.weight == weight
+@pytest.mark.parametrize("statement", [Statement("UTC it is", "RULE"), Statement("Deadline: Friday")])
+def test_what_has_a_label_weighs_more_than_a_fact(statement):
+    assert statement.weight == RULE
 
 
 def test_what_is_too_long_is_no_statement():

@@ -14,27 +14,23 @@ from functools import lru_cache
 
 from rehydrate.context.ledger import OPENING
 from rehydrate.context.messages import Message, blocks
+from rehydrate.context.signs import FACT, PROHIBITION, RULE, STATEMENT_CHARS, refers, states, weight
 from rehydrate.context.subjects import About, Subject, about, may_replace, replaces
 
 STATEMENTS = 256
 """At most so many hold at a time; the lightest and oldest go first."""
 A_MESSAGE = 64
 """At most so many come from one message, the heaviest: whoever pastes a manual has not made it all a rule."""
-STATEMENT_CHARS = 600
-"""What is longer is a document, and no statement."""
 JOINED_CHARS = 300
 """Sentences of one line that follow each other are one statement up to this length."""
 LOOKED_CHARS = 16_384
 """Of each end of a message; what lies between is not looked at."""
 LABEL_CHARS = 40
 
-PROHIBITION, RULE, FACT = 3, 2, 1
-"""What a statement weighs: what must not happen; other rules, preferences and all that has a label; facts."""
-
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TAG = re.compile(r"^\s*<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>")
 _END_TAG = re.compile(r"</([A-Za-z][\w.:-]*)>\s*$")
-_BULLET = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)+")
+_BULLET = re.compile(r"^\s*(?:(?:[-*•]|\(?\d{1,3}[.)])\s+)+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
 _LABEL = re.compile(rf"^\**([^\W\d_][\w '’/&()-]{{1,{LABEL_CHARS - 2}}}?)\s?\**[:：]\**(?:\s+(\S.*))?$")
 _KINDS = re.compile(
@@ -45,66 +41,18 @@ _KINDS = re.compile(
 )
 """Labels that say what kind of a statement follows; another one is a part of it ("Deadline: Friday")."""
 _NOTES = re.compile(
-    r"^(?:important|reminder|note|update|correction|deadline|budget|limit|style|wichtig|hinweis|importante?|attention"
+    r"^(?:important|remember|reminder|note|update|correction|deadline|budget|limit|style|wichtig|hinweis|importante?|attention"
     r"|atención|attenzione|внимание|важно|注意|重要|更新|중요|주의)\b|^[注重更]",
     re.IGNORECASE,
 )
-_LOGGED = re.compile(
-    r"^\W?(?:\d{4}-\d\d-\d\d[T ]\d\d:"
-    r"|(?:info|error|warn(?:ing)?|debug|trace|fatal|critical|fail(?:ed)?|ok|passed)\W?:)",
+_COPIED = re.compile(
+    r"^\s*(?:[>|+]|@@|\$ |at \S+ ?\(|npm (?:err!|warn)|\W?\d{4}-\d\d-\d\d[T ]\d\d:|\W?\w*(?:error|exception)\W?:"
+    r"|\W?(?:info|warn(?:ing)?|debug|trace|fatal|critical|fail(?:ed)?|ok|passed)\W?:)"
+    r"|(?:[{}]|\);)\s*$",
     re.IGNORECASE,
 )
-"""How a line that a program wrote begins."""
+"""A line that is quoted, or that a program wrote: tables, changes, logs, stacks, code."""
 _SENTENCES = re.compile(r"(?<=[.!?])[\"')\]”]?\s+(?=\S)|(?<=[。！？])")
-_PROHIBITS = re.compile(
-    r"\b(?:never|must ?n[o']t|must never|may not|shall not|forbidden|prohibited|not allowed|under no circumstances"
-    r"|no longer allowed|off[- ]limits|niemals|nie|verboten|darf(?:st)? (?:nicht|kein\w*)|jamais|interdit\w*|nunca"
-    r"|jamás|prohibid\w+|proibid\w+|mai|vietato|никогда|нельзя|запрещено|nooit|nigdy|asla)\b"
-    r"|^(?:please )?(?:do not|don['’]t|no|avoid|keine?n?|ne pas|не|nie) "
-    r"|\b(?:you|we) (?:do not|don['’]t|should not|shouldn['’]t|cannot|can['’]t) "
-    r"|不要|不得|禁止|不准|绝不|切勿|严禁|しないで|てはいけない|ではいけない|絶対に|하지 ?마|금지|절대",
-    re.IGNORECASE,
-)
-_RULES = re.compile(
-    r"\b(?:must|always|from now on|going forward|make sure|ensure|required|mandatory|at (?:most|least)"
-    r"|no (?:more|less|fewer|later|longer) than|only|ask (?:me )?(?:first|before)|stick to"
-    r"|without (?:my|explicit|asking)"
-    r"|until|before (?:you|pushing|committing|merging|release|releasing|deploying)|ab jetzt|immer|muss|müssen|nur"
-    r"|toujours|doit|doivent|uniquement|désormais|siempre|debe[ns]?|solo|sólo|sempre|deve[m]?|apenas|soltanto|всегда"
-    r"|должн\w+|только|altijd|moet|zawsze|musi|daima)\b"
-    r"|^(?:for|when|whenever|if|before|after) [^,.]{2,60}, "
-    r"(?!(?:i|we|it|there|the|this|that|you|they|he|she|what|why|how|can|could|is)\b)"
-    r"|^(?:please )?keep .+ (?:under|below|above|at|within|away|free)\b"
-    r"|必须|务必|总是|一律|只能|必ず|常に|べき|반드시|항상",
-    re.IGNORECASE,
-)
-_FOR_ALL = re.compile(
-    r"^(?!(?:i|we|it|the|this|that|there|these|those|you|they|he|she)\b)\w+ .*\b(?:all|every|each)\b", re.IGNORECASE
-)
-_PREFERS = re.compile(
-    r"\b(?:prefers?|preferred|preference|(?:i|we|user) (?:wants?|likes?|hates?|need)"
-    r"|(?:i|we)['’]d (?:like|rather|prefer)"
-    r"|would (?:rather|like|prefer)|answers?|repl(?:y|ies)|responses?|tone|style|bevorzuge\w*|lieber|möchte|préfère\w*"
-    r"|prefiero|prefiere|quiero|prefiro|quero|preferisco|voglio|предпочита\w+|хочу)\b|喜欢|偏好|希望|ほしい|好み|원해|선호",
-    re.IGNORECASE,
-)
-_STATES = re.compile(
-    r"\b(?:is|are|was renamed|will be|runs?|lives?|belongs?|owns?|lands?|ships?|moved|changed|switched|rebased|rotated"
-    r"|renamed|call(?:ed|ing)?|now|ceiling|cap|capped|limit|deadline|due|based|uses?|ist|sind|heißt|liegt|läuft|est|sont"
-    r"|es|está|son|é|são|è|sono|это|is|wordt|jest)\b|是|为|在|です|は|이다|입니다|[:=]",
-    re.IGNORECASE,
-)
-_ONCE = re.compile(
-    r"^(?:please |can you |could you |now |ok(?:ay)?,? |so,? |and )*(?:fix|add|implement|write|create|run|show|look"
-    r"|check|find|explain|refactor|rename|remove|delete|read|open|try|tell|give|help|build|debug|investigate|review|continue"
-    r"|go ahead|let['’]s)\b",
-    re.IGNORECASE,
-)
-_GUESSES = re.compile(
-    r"\b(?:must (?:be|have) (?:a|an|been|some)|i (?:do not|don['’]t|never|always|only)|it (?:never|always|only|must)"
-    r"|i think|maybe|perhaps|wonder)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +72,9 @@ class Statement:
     @property
     def weight(self) -> int:
         """`PROHIBITION`, `RULE` or `FACT`."""
-        return max(_weight(self.text), RULE if self.label else FACT)
+        if self.label or _is_labelled(self.text):
+            return max(weight(self.text), RULE)
+        return weight(self.text)
 
 
 def statements(messages: Iterable[Message], *, earlier: Sequence[Statement] = ()) -> list[Statement]:
@@ -210,13 +160,6 @@ def _is_label(text: str) -> bool:
     return _is_line(text) and text[0] not in "-!+#"
 
 
-@lru_cache(maxsize=4096)
-def _weight(text: str) -> int:
-    if _PROHIBITS.search(text):
-        return PROHIBITION
-    return RULE if _RULES.search(text) or _PREFERS.search(text) or _is_labelled(text) else FACT
-
-
 def _key(statement: Statement) -> _Key:
     return (statement.label, " ".join(statement.text.casefold().split()))
 
@@ -282,7 +225,7 @@ def _own_lines(text: str) -> Iterator[tuple[str, str]]:
         if ended:
             inside = ""
             continue
-        if fenced or inside or line.lstrip().startswith((">", "|")) or _LOGGED.match(line.lstrip()):
+        if fenced or inside or _COPIED.search(line):
             continue
         bullet, heading = _BULLET.match(line), _HEADING.match(line)
         marked = bullet or heading
@@ -301,39 +244,21 @@ def _is_labelled(line: str) -> bool:
 
 
 def _sentences(line: str) -> Iterator[Statement]:
-    """The sentences of a line that state something; those that follow each other are one statement."""
+    """The sentences of a line that state something; those that belong together are one statement."""
     start = stop = None
-    at = 0
+    at = last = 0
     for end, following in [*((each.start(), each.end()) for each in _SENTENCES.finditer(line)), (len(line), len(line))]:
-        if _states(line[at:end]):
-            if start is not None and stop is not None and end - start <= JOINED_CHARS:
+        if states(line[at:end]):
+            if start is not None and end - start <= JOINED_CHARS:
                 stop = end
             else:
                 if start is not None:
                     yield Statement(line[start:stop].strip())
-                start, stop = at, end
+                start = last if refers(line[at:end]) and end - last <= JOINED_CHARS else at
+                stop = end
         elif start is not None:
             yield Statement(line[start:stop].strip())
             start = stop = None
-        at = following
+        last, at = at, following
     if start is not None:
         yield Statement(line[start:stop].strip())
-
-
-def _states(sentence: str) -> bool:
-    """Whether a sentence says something that may still hold later."""
-    sentence = sentence.strip()
-    if not 8 <= len(sentence) <= STATEMENT_CHARS and not (sentence and not sentence.isascii()):
-        return False
-    if len(sentence) > STATEMENT_CHARS or sentence.endswith(("?", "？")) or _GUESSES.search(sentence):
-        return False
-    if _PROHIBITS.search(sentence) or _RULES.search(sentence):
-        return True
-    if _ONCE.match(sentence):
-        return False
-    if _PREFERS.search(sentence) or _FOR_ALL.search(sentence):
-        return True
-    if not _STATES.search(sentence):
-        return False
-    found = about(sentence)
-    return found.has_value and (found.changes or bool(found.subjects))

@@ -162,6 +162,7 @@ _LEAST = re.compile(
 )
 _TERMS = _set("api apis url urls http https id ids ci db ui os pr prs")
 """Words in capitals that are no names."""
+_FILE = re.compile(r"[^.]\.[a-z]{2,5}$")
 _HASH = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{7,64}", re.IGNORECASE)
 _SAID_OF = re.compile(
     r"\s(?:is|are|will be|ist|est|es|é|è) (?:now )?(?:the|our|my|your|der|die|das|le|la|el)\b", re.IGNORECASE
@@ -332,7 +333,7 @@ def _is_name(text: str, *, first: bool) -> bool:
         return False
     if lower in _TERMS:
         return False
-    if any(each.isdigit() for each in text) or "_" in text or "/" in text:
+    if any(each.isdigit() or each in "_/" for each in text) or _FILE.search(text):
         return True
     if text.isupper():
         return len(text) > 1
