@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rehydrate.session.wire import OPENING
 
 from .errors import Violation
-from .messages import THOUGHTS, Block, Message, blocks
+from .messages import THOUGHTS, Block, Message, blocks, results
 from .units import arranged
 
 UNKNOWN_OUTCOME = "[This call was interrupted: whether it took effect is not known, so look before you repeat it.]"
@@ -55,12 +55,13 @@ class _Repairing:
                 places.append(place)
         for each in arranged(given):
             role, place = each.message.get("role"), places[each.sources[0]]
-            if role == "user" and any(block.get("type") == "tool_result" for block in blocks(each.message)):
+            if role == "user" and next(results(each.message), None) is not None:
                 self._add(each.message, self._results(each.message, place))
                 self._answer_what_waits()
                 continue
             self._answer_what_waits()
-            self._add(each.message, self._calls(each.message, place) if role == "assistant" else None)
+            is_plain = role != "assistant" or isinstance(each.message.get("content"), str)
+            self._add(each.message, None if is_plain else self._calls(each.message, place))
         self._answer_what_waits()
         self._open()
         return Repair(self.messages, tuple(sorted(self.found, key=lambda each: each.place)))
@@ -75,7 +76,9 @@ class _Repairing:
         kept: list[Block] = []
         for block in blocks(message):
             kind = block.get("type")
-            if kind in THOUGHTS and role != "assistant":
+            if kind == "text":
+                kept.append(block)
+            elif kind in THOUGHTS and role != "assistant":
                 self._tell("wrong_role", place, "holds thoughts and is not the assistant's; they were left out")
             elif kind == "tool_use" and (role != "assistant" or not isinstance(block.get("id"), str)):
                 self._tell("wrong_role", place, "holds a call that no assistant made or has no id; it was left out")
@@ -116,6 +119,8 @@ class _Repairing:
         return None if len(kept) == len(given) else kept
 
     def _answer_what_waits(self) -> None:
+        if not self.waiting:
+            return
         unknown: list[Block] = []
         for name, place in self.waiting.items():
             if name not in self.pending:

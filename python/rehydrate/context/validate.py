@@ -37,7 +37,7 @@ def violations(
     found += _Pairs(form).violations(turns)
     if source is not None:
         made_of = form.outline(form.write(source))
-        found += _thoughts(turns, made_of)
+        found += _thoughts(turns, made_of, form)
         found += _ties(turns, made_of)
     return sorted(found, key=lambda each: each.place)
 
@@ -111,23 +111,19 @@ class _Pairs:
         self.found.append(Violation(code, place, f"message {place} {what}"))
 
 
-def _thoughts(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:
-    had: dict[object, set[str]] = {}  # by what an answer is known by: as there may be many, what to look up
-    for turn in source:
-        if turn.side == "assistant":
-            had.setdefault(turn.key, set()).add(_spelt(turn))
+def _thoughts(turns: Sequence[Turn], source: Sequence[Turn], form: Format) -> list[Violation]:
+    had = _Had(source, form)
     found: list[Violation] = []
     without: list[Turn] = []  # answers of the loop whose thoughts are gone
     has_thoughts = False  # whether another one of the loop has its own
     for turn in (*turns, Turn(len(turns), "user", said=True)):
         if turn.side == "assistant":
-            before = had.get(turn.key, ())
             if turn.thoughts:
                 has_thoughts = True
-                if _spelt(turn) not in before:
+                if not had.has(turn):
                     text = f"message {turn.place} has other thoughts than the answer that it was made of"
                     found.append(Violation("thinking_changed", turn.place, text))
-            elif before and "" not in before:
+            elif had.had_some(turn):
                 without.append(turn)
         elif turn.side == "user" and turn.said:
             if has_thoughts:
@@ -138,9 +134,37 @@ def _thoughts(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:
     return found
 
 
+class _Had:
+    """The thoughts of the answers that a list was made of."""
+
+    def __init__(self, source: Sequence[Turn], form: Format) -> None:
+        self.joins_answers = form.joins_answers
+        self.by_key: dict[object, set[str]] = {}
+        """By what an answer is known by the thoughts, spelt: many may be known by the same."""
+        self.each: set[str] = set()
+        for turn in source:
+            if turn.side == "assistant":
+                self.by_key.setdefault(turn.key, set()).add(_spelt(turn))
+                if self.joins_answers:
+                    self.each.update(map(repr, turn.thoughts))
+
+    def has(self, turn: Turn) -> bool:
+        """Whether an answer has the thoughts that it had.  Where answers are joined only some of the messages may be
+        left that an answer came from: then they are some that were there.
+        """
+        return _spelt(turn) in self.by_key.get(turn.key, ()) or (
+            self.joins_answers and all(repr(thought) in self.each for thought in turn.thoughts)
+        )
+
+    def had_some(self, turn: Turn) -> bool:
+        """Whether every answer that it may have been had thoughts."""
+        before = self.by_key.get(turn.key)
+        return before is not None and "" not in before
+
+
 def _spelt(turn: Turn) -> str:
     """The thoughts of an answer as a text; empty where it has none."""
-    return repr(turn.thoughts) if turn.thoughts else ""
+    return repr(list(turn.thoughts)) if turn.thoughts else ""
 
 
 def _ties(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:

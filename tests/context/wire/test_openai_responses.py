@@ -64,6 +64,14 @@ def test_reasoning_that_nothing_follows_any_more_goes():
     assert [each.code for each in violations([HELLO, REASONING], format="openai-responses")] == ["reasoning_alone"]
 
 
+def test_a_cut_between_two_messages_of_one_answer_is_no_change_of_thoughts():
+    second = {"type": "reasoning", "id": "rs_2", "summary": []}
+    neutral = [*FORMAT.read([HELLO, REASONING, MESSAGE]), *FORMAT.read([second, CALL, OUTPUT])]
+    rest = FORMAT.write([neutral[0], *neutral[2:]])
+    assert rest == [HELLO, second, CALL, OUTPUT]
+    assert violations(rest, format="openai-responses", source=neutral) == []
+
+
 def test_reasoning_that_was_appended_before_the_rest_of_its_answer_stays():
     neutral = [*FORMAT.read([HELLO]), *FORMAT.read([REASONING]), *FORMAT.read([MESSAGE, CALL]), *FORMAT.read([OUTPUT])]
     assert FORMAT.write(neutral) == TALK

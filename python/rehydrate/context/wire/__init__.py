@@ -32,6 +32,8 @@ class Format(Protocol):
     """Whether all results of an answer must come in one message."""
     has_unique_ids: bool
     """Whether the id of a call may be used only once in a list."""
+    joins_answers: bool
+    """Whether several messages of the assistant in a row may be one answer on the wire."""
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """From the wire.  ValueError, with the place, for what is no message."""

@@ -38,6 +38,7 @@ class Anthropic:
     has_system = False
     has_batches = True
     has_unique_ids = True
+    joins_answers = False
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """The messages as they are; members that are no part of the API are kept in `wire`."""

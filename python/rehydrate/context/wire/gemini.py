@@ -30,6 +30,7 @@ class Gemini:
     has_system = False
     has_batches = True
     has_unique_ids = False
+    joins_answers = True
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """One neutral message for each content."""

@@ -45,6 +45,7 @@ class OpenAIChat:
     has_system = True
     has_batches = False
     has_unique_ids = False
+    joins_answers = False
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """One neutral message for each.  The roles `system` and `developer` are `system`."""

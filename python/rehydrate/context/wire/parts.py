@@ -58,13 +58,15 @@ def is_foreign(block: Block, format: str) -> bool:
 
 
 def kept(format: str, members: Mapping[str, Any]) -> dict[str, Any]:
-    """The member `wire` for what a format has to keep: `members` that are not empty; itself empty where none is."""
-    found = {name: value for name, value in members.items() if value not in (None, {}, False)}
+    """The member `wire` for what a format has to keep: texts, and `members` that are not empty."""
+    found = {name: value for name, value in members.items() if value or value == ""}
     return {"wire": {"format": format, **found}} if found else {}
 
 
 def others(members: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The members that are not known."""
+    if members.keys() <= known:
+        return {}
     return {name: value for name, value in members.items() if name not in known}
 
 
