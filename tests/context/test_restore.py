@@ -188,7 +188,7 @@ def test_what_came_before_a_checkpoint_is_not_read(log, monkeypatch, words):
     reading = Reading(monkeypatch)
     found = restore(log.path)
     size = os.path.getsize(log.path)
-    assert size - found.start < 2 * restoring.MARGIN_BYTES and reading.bytes < 10 * restoring.MARGIN_BYTES
+    assert size - found.start < 2 * windows.MARGIN_BYTES and reading.bytes < 10 * windows.MARGIN_BYTES
     assert view(found)[0] == SUMMARY and len(found.entries) == 8
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rehydrate.scan._decode import load
 from rehydrate.session import Compacted, Seen, SessionLog
 from rehydrate.session.line import encode
+from rehydrate.session.window import marks_since
 
 from .errors import BadCheckpoint, Superseded
 from .messages import Message
@@ -165,7 +166,7 @@ def commit(
     Raises Superseded when another compaction was written since, or the conversation has gone on from elsewhere;
     BadCheckpoint; what `SessionLog.compact` raises.  Then nothing was written.
     """
-    from .restore import marks_since, restore  # which reads checkpoints
+    from .restore import restore  # which reads checkpoints
 
     checkpoint = Checkpoint.from_record(checkpoint.record())
     log.flush()

@@ -15,20 +15,15 @@ from rehydrate.entries import view as rules
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import member, text_member
 from rehydrate.entries.scope import BOUNDARY, boundaries, summary_in
-from rehydrate.scan._decode import load_line
 from rehydrate.session import DamagedLine, Record, Session
 from rehydrate.session.damage import NO_RECORD
 from rehydrate.session.line import check
 from rehydrate.session.reading import PAYLOAD
-from rehydrate.session.window import LedOut, line_start, marks_back, open_window
+from rehydrate.session.window import LedOut, from_the_end, line_start
 
 from .checkpoint import Checkpoint
 from .errors import BadCheckpoint
 
-MARGIN_BYTES = 1 << 16
-"""So much is read before a checkpoint, for what that has kept."""
-WIDER = 4
-"""So many times as much is read next, where that was not enough."""
 RECORDS = ("context-", "compaction-")
 """What the types of records begin with that an engine writes."""
 
@@ -75,12 +70,8 @@ def restore(path: str, *, at: str | None = None) -> Restored:
     A log that was not begun yet holds nothing.  Raises OSError, what `Session.open` raises, and LookupError when there
     is no such entry.
     """
-    found = _from_the_end(path, at)
-    if found is not None:
-        return found
     try:
-        with Session.open(path) as session:
-            return _read(session, at, start=0)
+        return from_the_end(path, lambda session, start: _read(session, at, start=start))
     except FileNotFoundError:
         if at is not None:
             raise
@@ -90,35 +81,6 @@ def restore(path: str, *, at: str | None = None) -> Restored:
 def _nothing(path: str) -> Restored:
     name = os.path.basename(path).removesuffix(".jsonl")
     return Restored(name, None, None, (), (), None, frozenset(), None, 0, {}, (), (), 0, (), 0)
-
-
-def marks_since(path: str, uuid: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The compactions that were written behind that of this uuid, newest first: where the line of each begins, and its
-    record.  None: all of them.
-    """
-    for offset, line in marks_back(path):
-        mark = load_line(line)
-        if mark is not None and mark.get("subtype") == BOUNDARY:
-            if uuid is not None and mark.get("uuid") == uuid:
-                return
-            yield offset, mark
-
-
-def _from_the_end(path: str, at: str | None) -> Restored | None:
-    """None where only all of the file tells."""
-    try:
-        size = os.stat(path).st_size
-        mark = next((offset for offset, mark in marks_since(path, None) if "checkpoint" in mark), 0)
-    except FileNotFoundError:
-        return None
-    first = mark - MARGIN_BYTES
-    while first > 0 and (start := line_start(path, first)) > 0:
-        try:
-            with open_window(path, start) as session:
-                return _read(session, at, start=start)
-        except LedOut:
-            first = size - WIDER * (size - start)
-    return None
 
 
 def _read(session: Session, at: str | None, *, start: int) -> Restored:
@@ -178,9 +140,13 @@ def _kept(boundary: Mapping[str, Any]) -> Sequence[object]:
 
 
 def _is_closed(session: Session) -> bool:
-    """Whether nothing in a window names an entry before it by which the rules would go."""
+    """Whether the end of a log tells all that the rules go by: nothing in it names an entry before it, and all of it is
+    written by us, as others may write an entry again that stands before it.
+    """
     scope, log = session.scope, session.log
     if any(scope.at(uuid) is None for index in boundaries(scope) for uuid in _kept(log.record(index))):
+        return False
+    if any(log.is_entry(index) and "crc" not in log.record(index) for index in range(scope.end)):
         return False
     named = (log.record(index).get("sourceToolAssistantUUID") for index in log.of_type("user"))
     return all(not isinstance(uuid, str) or scope.at(uuid) is not None for uuid in named)

@@ -9,12 +9,14 @@ a checkpoint, is the end of a file enough.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from typing import Any, TypeVar
 
-from rehydrate.entries.scope import Scope
+from rehydrate.entries.scope import Scope, boundary_of
 from rehydrate.paths import open_file
+from rehydrate.scan._decode import load_line
 
 from .damage import CheckedLog
 from .file import _first_line, _line_start, _read, refuse_newer
@@ -24,6 +26,11 @@ MARK = b'"subtype":"compact_boundary"'
 """In the line of a compaction that `SessionLog` has marked, and in no text that stands in a line: there the quotes are
 escaped.
 """
+MARGIN_BYTES = 1 << 16
+"""So much is read before a checkpoint, for what that has kept."""
+WIDER = 4
+"""So many times as much is read next, where that was not enough."""
+T = TypeVar("T")
 _BLOCK = 1 << 16
 _BLOCK_MOST = 1 << 24
 
@@ -50,7 +57,26 @@ class WindowScope(Scope):
         raise LedOut  # how the file begins tells it
 
 
-def open_window(path: str, start: int) -> Session:
+def from_the_end(path: str, ask: Callable[[Session, int], T]) -> T:
+    """What is asked of a session, told by so much of the end of its file as it takes; at last by all of it.
+
+    `ask`: is given the session, or its end, and where that begins in the file; raises LedOut when that is not enough.
+    Raises what `Session.open` raises.
+    """
+    size = os.stat(path).st_size
+    mark = next((offset for offset, mark in marks_since(path, None) if "checkpoint" in mark), 0)
+    first = mark - MARGIN_BYTES
+    while first > 0 and (start := line_start(path, first)) > 0:
+        try:
+            with _open(path, start) as session:
+                return ask(session, start)
+        except LedOut:
+            first = size - WIDER * (size - start)
+    with Session.open(path) as session:
+        return ask(session, 0)
+
+
+def _open(path: str, start: int) -> Session:
     """The file from a line on.  `start`: where that begins.  Raises OSError, NewerVersion when a later version of this
     library has written it, and LedOut where it was rewritten.
     """
@@ -68,10 +94,20 @@ def line_start(path: str, at: int) -> int:
         return _line_start(file.fileno(), at)
 
 
-def marks_back(path: str) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold MARK, the last one first: where each begins, and its bytes.  The work is that of reading the
-    file from its end to where one stops asking.
+def marks_since(path: str, uuid: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The compactions that were written behind that of this uuid, newest first: where the line of each begins, and its
+    record.  None: all of them.  The work is that of reading the file from its end to where one stops asking.
     """
+    for offset, line in _marks_back(path):
+        mark = load_line(line)
+        if mark is not None and boundary_of(mark) is not None:
+            if uuid is not None and mark.get("uuid") == uuid:
+                return
+            yield offset, mark
+
+
+def _marks_back(path: str) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold MARK, the last one first: where each begins, and its bytes."""
     with _named(path), open_file(path) as file:
         fd = file.fileno()
         end = os.fstat(fd).st_size
