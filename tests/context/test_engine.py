@@ -417,3 +417,38 @@ def test_without_a_window_nothing_is_compacted(log):
     for _ in range(60):
         agent.turn(look=lambda projection: projection.snapshot.phase == "unknown" or pytest.fail())
     assert agent.engine.explain()["checkpoint"] is None
+
+
+def test_a_fork_takes_along_what_the_host_has_put_and_pinned(log):
+    agent = Agent(log, window=100_000)
+    agent.engine.ledger.put("Objective and constraints", "from the beginning")
+    first = agent.ask()
+    agent.engine.pin(first)
+    done = agent.engine.ledger.put("Active tasks and background work", "done by now")
+    agent.engine.ledger.close(done)
+    agent.answer(agent.prepare())
+    agent.ask()
+    agent.engine.ledger.put("Open risks or blockers", "not on the way of the fork")
+    log.flush()
+    with Session.open(log.path) as session, fork(session, at=first) as forked:
+        forked.append_durable({"type": "user", "message": {"role": "user", "content": "And elsewhere?"}})
+        other = engine_of(forked, window=100_000)
+        assert {item.payload: item.status for item in other.ledger.items} == {
+            "from the beginning": "open",
+            "done by now": "done",
+        }
+        assert other.explain()["pinned"] == 1
+
+
+def test_what_is_closed_stays_closed_in_a_fork_behind_a_compaction(log):
+    agent = Agent(log, window=100_000)
+    item = agent.engine.ledger.put("Objective and constraints", "from the beginning")
+    for _ in range(5):
+        agent.turn()
+    agent.engine.ledger.close(item)
+    agent.ask()
+    agent.prepare()
+    assert agent.engine.compact() is not None
+    with Session.open(log.path) as session, fork(session) as forked:
+        forked.append_durable({"type": "user", "message": {"role": "user", "content": "And elsewhere?"}})
+        assert [each.status for each in engine_of(forked).ledger.items] == ["done"]

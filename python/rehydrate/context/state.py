@@ -70,6 +70,11 @@ class State:
         time = record.get("timestamp")
         self.last_time = time if isinstance(time, str) else ""
 
+    def holds(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record of an engine is of this line of descent, and not in its checkpoint already."""
+        after = record.get("after")
+        return after in self.line if isinstance(after, str) else self.boundary is None
+
     def note(self, record: Mapping[str, Any]) -> None:
         """A record of an engine; one that is none changes nothing."""
         kind = record.get("type")
@@ -127,7 +132,7 @@ def state_of(found: Restored, *, inode: int) -> State:
     for (_, call), row in found.replacements.items():
         state.replaced[call] = str(row.get("kind"))
     for record in found.records:
-        if record.get("after") is None or record["after"] in state.line:
+        if state.holds(record):
             state.note(record)
     return state
 
@@ -171,8 +176,7 @@ def _take(state: State, line: bytes) -> bool:
             return False
         state.add(record)
     elif kind in records.TYPES:
-        after = record.get("after")
-        if after is not None and after not in state.line:
+        if not state.holds(record):
             return False
         state.note(record)
     state.end += len(line)

@@ -2,8 +2,9 @@
 
 Both are copies: the line of descent up to an entry, past every compaction, with the uuids that it has, under a session
 id of its own.  Each entry tells in `forkedFrom` which one of which session it was.  What was taken back, subagents'
-entries and what was said about the session are left out; what stands in the place of results comes along.  The file
-that is copied is never written to.
+entries and what was said about the session are left out.  What stands in the place of results comes along, and so do
+records that name in `after` an entry that is copied: they are of the conversation.  The file that is copied is never
+written to.
 """
 
 import os
@@ -31,7 +32,7 @@ from .place import Place, key_of
 from .queue import Queue
 from .reading import Session
 from .splice import with_members
-from .stamp import Stamp
+from .stamp import MESSAGES, Stamp
 from .whole import Staging, finish
 
 TITLE_CHARS = 200
@@ -161,7 +162,7 @@ class _Copy:
         stamp = Stamp(session_id=session_id, agent_id=None, cwd=self._cwd, version=__version__, git_branch=None)
         yield stamp.head(FORMAT)
         yield from self._messages()
-        for record in [*self._retractions(), *self._replacements(), *more]:
+        for record in [*self._retractions(), *self._replacements(), *self._notes(), *more]:
             yield stamp.metadata(record)
 
     def _messages(self) -> Iterator[bytes]:
@@ -229,6 +230,18 @@ class _Copy:
             if not uuid or self.holds(uuid):
                 rows.append({**row, "replacement": metadata.substitute(row, folder)})
         return [{"type": "content-replacement", "replacements": rows}] if rows else []
+
+    def _notes(self) -> Iterator[dict[str, object]]:
+        """What was recorded about the conversation as far as it is copied: records that name the entry which they came
+        after, or that none had come yet.
+        """
+        log = self.session.log
+        for index, kind in enumerate(log.types[: self.session.scope.end]):
+            if kind is None or kind in MESSAGES or not log.holds(index, word=b'"after"'):
+                continue
+            record = log.record(index)
+            if "after" in record and (record["after"] is None or self.holds(record["after"])):
+                yield {name: value for name, value in record.items() if name != "sessionId"}
 
 
 class _Fork(SessionLog):
