@@ -97,6 +97,13 @@ def _read(session: Session, at: str | None, *, start: int) -> Restored:
         return _restored(session, tip, found, checkpoint, bad, start=start)
 
 
+def restored_in(session: Session, tip: int | None) -> Restored:
+    """What a log that is read as a whole holds at an entry; None: where its conversation ends."""
+    with session.log.keeping():
+        tip = leaf(session.scope) if tip is None else tip
+        return _restored(session, tip, *_sound(session, tip, is_window=False), start=0)
+
+
 def _sound(
     session: Session, tip: int | None, *, is_window: bool
 ) -> tuple[rules.View, Checkpoint | None, dict[int, str]]:
@@ -124,13 +131,13 @@ def checkpoint_at(session: Session, boundary: int) -> Checkpoint | None:
     if check(session.log.raw(boundary)) is False:
         raise BadCheckpoint("the line of the checkpoint is not what was written")
     checkpoint = Checkpoint.from_record(record["checkpoint"])
-    lacking = next((uuid for uuid in _kept(record) if session.scope.at(uuid) is None), None)
+    lacking = next((uuid for uuid in kept_by(record) if session.scope.at(uuid) is None), None)
     if lacking is not None:
         raise BadCheckpoint(f"the checkpoint keeps the entry {lacking!r:.80}, which is not there")
     return checkpoint
 
 
-def _kept(boundary: Mapping[str, Any]) -> Sequence[object]:
+def kept_by(boundary: Mapping[str, Any]) -> Sequence[object]:
     """Uuids of what a compaction says that it has kept."""
     said = member(dict(boundary), "compactMetadata")
     uuids = member(said, "preservedMessages").get("uuids")
@@ -144,7 +151,7 @@ def _is_closed(session: Session) -> bool:
     written by us, as others may write an entry again that stands before it.
     """
     scope, log = session.scope, session.log
-    if any(scope.at(uuid) is None for index in boundaries(scope) for uuid in _kept(log.record(index))):
+    if any(scope.at(uuid) is None for index in boundaries(scope) for uuid in kept_by(log.record(index))):
         return False
     if any(log.is_entry(index) and "crc" not in log.record(index) for index in range(scope.end)):
         return False
