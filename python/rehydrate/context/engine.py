@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from rehydrate.entries.messages import time_of
@@ -42,8 +43,8 @@ from .replies import entries_of, named, reply_messages
 from .results import Replacement, over_budget, replaced
 from .scene import Scene, Stage
 from .state import State, follow, restored_at
+from .steady import Held, Judged, Written
 from .usage import usage_of
-from .validate import check
 from .wire import FORMATS
 from .workspace import recent_files
 
@@ -82,6 +83,7 @@ class Engine:
         self._clock = clock
         self._lock = threading.RLock()
         self._state: State | None = None
+        self._judged, self._held, self._written = Judged(), Held(self._stage.meter), Written()
         self._sent: Scene | None = None
         """What was prepared last; None: nothing was."""
         self.ledger = HostLedger(self._ledger, self._note)
@@ -208,8 +210,8 @@ class Engine:
                 prunes, scene = [], self._look(request)
         if prunes:
             scene = self._replace(scene, prunes, phase="prune")
-        messages = FORMATS[request.format].write(scene.messages)
-        check(messages, format=request.format, source=before if made is not None else None)
+        source = before if made is not None else None
+        messages = self._written.write(scene.work, request.control, format=request.format, source=source)
         self._refuse_full(scene)
         self._sent = scene
         return Projection(
@@ -226,22 +228,29 @@ class Engine:
     def _too_long(self, scene: Scene) -> list[Replacement]:
         if self._stage.window is None:
             return []
-        return over_budget(
-            scene.work.messages,
+        judge = partial(
+            over_budget,
             window=self._stage.window,
             meter=self._stage.meter,
             decided=scene.decided(),
             has_recall=self.policy.has_recall_tool,
         )
+        return self._judged.over_budget(scene.work, judge)
 
     def _prunes(self, scene: Scene) -> list[Replacement]:
         said = time_of({"timestamp": scene.state.last_time})
+        idle_s = None if said is None else self._clock() - said
+        budget = UNBOUNDED if scene.snapshot.available is None else scene.snapshot.available
+        if idle_s is None or idle_s <= self.policy.cache_lifetime_s:
+            held = self._held.tokens(scene.work)  # more than those that may be pruned
+            if held * 100 <= budget * self.policy.prune_percent:
+                return []
         return prune(
             scene.work.messages,
-            input_budget=UNBOUNDED if scene.snapshot.available is None else scene.snapshot.available,
+            input_budget=budget,
             meter=self._stage.meter,
             ranks=self.policy.rank,
-            idle_s=None if said is None else self._clock() - said,
+            idle_s=idle_s,
             cache_lifetime_s=self.policy.cache_lifetime_s,
             decided=scene.decided("prune"),
             percent=self.policy.prune_percent,
