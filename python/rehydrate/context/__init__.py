@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .tokens import Estimate, Exact, Learnt, TokenCounter, default_counter
     from .usage import Usage, usage_of
     from .validate import check, violations
+    from .verifying import Finding, Verified, verify
     from .wire import FORMATS, Format
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "Engine",
     "Estimate",
     "Exact",
+    "Finding",
     "Format",
     "Holder",
     "HostLedger",
@@ -77,12 +79,14 @@ __all__ = [
     "Superseded",
     "TokenCounter",
     "Usage",
+    "Verified",
     "Violation",
     "WindowFull",
     "check",
     "default_counter",
     "trim",
     "usage_of",
+    "verify",
     "violations",
 ]
 
@@ -96,6 +100,7 @@ _MODULES = {
     **dict.fromkeys(("Estimate", "Exact", "Learnt", "TokenCounter", "default_counter"), "tokens"),
     **dict.fromkeys(("Usage", "usage_of"), "usage"),
     **dict.fromkeys(("check", "violations"), "validate"),
+    **dict.fromkeys(("Finding", "Verified", "verify"), "verifying"),
     **dict.fromkeys(("FORMATS", "Format"), "wire"),
     "AsyncEngine": "aio",
     "Checkpoint": "checkpoint",
