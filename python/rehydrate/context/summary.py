@@ -71,27 +71,28 @@ def summarise(
     """The summary within `budget`, as `meter` counts; only the first line and the request are never left out.
 
     What finds room, in this order: open items; statements, heavier and shorter ones first; items that failed or are
-    done; which headings are empty; `notes`, one line each, on what was left out; `files`, whole ones.  `request`: the
-    active request, which is not cut; None where it stands elsewhere.
+    done; which headings are empty; `notes`, one line each, on what was left out; `files`, whole ones.  Labels go where
+    another statement finds room instead.  `request`: the active request, which is not cut; None where it stands
+    elsewhere.
     """
     by_worth = sorted(statements, key=lambda each: meter.count(each.text) / (1 + each.weight))
-    draft = _Draft(ledger, statements, request, budget, meter)
-    for status in BULLETS:
-        draft.take(part for part in draft.items if part.status == status)
-        if status == "open":
-            draft.take(by_worth)
-    draft.take([_Empty(tuple(heading for heading in HEADINGS if _head(heading) not in draft.headed))])
-    draft.take(_Note(" ".join(note.split())) for note in notes)
-    draft.take(_Shown(file.path, file.text) for file in files)
-    text = draft.text()
-    while draft.taken and meter.count(text) > budget:  # parts together may count more than each by itself
-        draft.taken.popitem()
-        text = draft.text()
-    return Summary(
-        text,
-        tuple(item for item in draft.items if item in draft.taken),
-        tuple(each for each in statements if each in draft.taken),
-    )
+
+    def made(labels: bool) -> Summary:
+        draft = _Draft(ledger, statements, request, budget, meter, labels)
+        for status in BULLETS:
+            draft.take(part for part in draft.items if part.status == status)
+            if status == "open":
+                draft.take(by_worth if labels else {each.text: each for each in by_worth}.values())
+        draft.take([_Empty(tuple(heading for heading in HEADINGS if _head(heading) not in draft.headed))])
+        draft.take(_Note(" ".join(note.split())) for note in notes)
+        draft.take(_Shown(file.path, file.text) for file in files)
+        return draft.summary()
+
+    labelled = made(labels=True)
+    if len(labelled.statements) == len(statements):
+        return labelled
+    bare = made(labels=False)
+    return bare if len(bare.statements) > len(labelled.statements) else labelled
 
 
 def read_summary(text: str) -> Summary | None:
@@ -138,8 +139,15 @@ class _Draft:
     """What has found room so far; each line is counted once, with its line break, and each heading with its first."""
 
     def __init__(
-        self, ledger: Ledger, statements: Sequence[Statement], request: str | None, budget: int, meter: Counter
+        self,
+        ledger: Ledger,
+        statements: Sequence[Statement],
+        request: str | None,
+        budget: int,
+        meter: Counter,
+        labels: bool,
     ) -> None:
+        """`labels`: whether those of statements are written."""
         order = {heading: at for at, heading in enumerate(HEADINGS)}
         self.items = sorted(ledger.items, key=lambda item: order.get(item.heading, len(order)))
         self.taken: dict[_Part, None] = {}
@@ -147,12 +155,14 @@ class _Draft:
         self._statements = statements
         self._ending = "" if request is None else f"{_head(REQUEST)}\n{request}"
         self._count = meter.count
+        self._budget = budget
         self._left = budget - self._count(OPENING) - self._count(self._ending)
+        self._labels = labels
 
     def take(self, parts: Iterable[_Part]) -> None:
         """Those that there is room for."""
         for part in parts:
-            line, *heads = _lines(part)
+            line, *heads = self._lines(part)
             new = [head for head in heads if head not in self.headed]
             cost = self._count(line) + sum(map(self._count, new))
             if line and cost <= self._left:
@@ -160,10 +170,22 @@ class _Draft:
                 self.headed.update(new)
                 self.taken[part] = None
 
-    def text(self) -> str:
+    def summary(self) -> Summary:
+        """What has found room, less its end where all together count more than each by itself."""
+        text = self._text()
+        while self.taken and self._count(text) > self._budget:
+            self.taken.popitem()
+            text = self._text()
+        return Summary(
+            text,
+            tuple(item for item in self.items if item in self.taken),
+            tuple(each for each in self._statements if each in self.taken),
+        )
+
+    def _text(self) -> str:
         """Everything in its place."""
-        labels = dict.fromkeys([None, *(each.label for each in self._statements)])
-        said = (each for label in labels for each in self._statements if each.label == label)
+        labels = dict.fromkeys([None, *(self._label(each) for each in self._statements)])
+        said = (each for label in labels for each in self._statements if self._label(each) == label)
         beside = [part for part in self.taken if not isinstance(part, (Item, Statement))]
         empty = (part for part in beside if isinstance(part, _Empty))
         rest = (part for part in beside if not isinstance(part, _Empty))
@@ -171,23 +193,26 @@ class _Draft:
         headed: set[str] = set()
         for part in (*self.items, *empty, *said, *rest):
             if part in self.taken:
-                line, *heads = _lines(part)
+                line, *heads = self._lines(part)
                 written += [*(head for head in heads if head not in headed), line]
                 headed.update(heads)
         return OPENING + "".join(written) + self._ending
 
+    def _label(self, statement: Statement) -> str | None:
+        return statement.label if self._labels else None
 
-def _lines(part: _Part) -> list[str]:
-    """What is written for a part, and the headings that it stands under."""
-    if isinstance(part, Item):
-        return [f"\n{BULLETS[part.status]}{part.payload}", _head(part.heading)]
-    if isinstance(part, Statement):
-        return [f"\n- {part.text}", _head(SAID), *([f"\n{part.label}:"] if part.label else [])]
-    if isinstance(part, _Empty):
-        return [f"\n{NOTHING}{'; '.join(part.headings)}"] if part.headings else [""]
-    if isinstance(part, _Note):
-        return [f"\n- {part.text}", _head(LEFT_OUT)]
-    return [f"\n### {part.path}\n{part.text}", _head(FILES)]
+    def _lines(self, part: _Part) -> list[str]:
+        """What is written for a part, and the headings that it stands under."""
+        if isinstance(part, Item):
+            return [f"\n{BULLETS[part.status]}{part.payload}", _head(part.heading)]
+        if isinstance(part, Statement):
+            label = self._label(part)
+            return [f"\n- {part.text}", _head(SAID), *([f"\n{label}:"] if label else [])]
+        if isinstance(part, _Empty):
+            return [f"\n{NOTHING}{'; '.join(part.headings)}"] if part.headings else [""]
+        if isinstance(part, _Note):
+            return [f"\n- {part.text}", _head(LEFT_OUT)]
+        return [f"\n### {part.path}\n{part.text}", _head(FILES)]
 
 
 def _head(heading: str) -> str:
