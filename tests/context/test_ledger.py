@@ -150,6 +150,43 @@ def test_a_known_item_is_not_opened_again_by_a_line_that_is_read_again():
     assert closed.absorb(messages) == closed
 
 
+def next_actions(ledger):
+    return [(item.payload, item.status) for item in ledger.items if item.heading == "Exact next action"]
+
+
+def test_of_the_exact_next_action_the_last_message_that_names_one_counts():
+    messages = [user(record("Exact next action", payload)) for payload in ("test", "fix", "test")]
+    ledger = Ledger().absorb(messages[:1])
+    assert next_actions(ledger.absorb(messages[:2])) == [("test", "superseded"), ("fix", "open")]
+    assert next_actions(ledger.absorb(messages[:2]).absorb(messages)) == [("test", "open"), ("fix", "superseded")]
+    assert next_actions(Ledger().absorb(messages)) == [("test", "open")]
+
+
+def test_several_exact_next_actions_of_one_message_all_count():
+    ledger = Ledger().absorb([user("\n".join(record("Exact next action", each) for each in "ab"))])
+    assert next_actions(ledger) == [("a", "open"), ("b", "open")]
+
+
+def test_a_next_action_that_a_summary_has_is_superseded_by_a_later_one():
+    summary = user(f"{OPENING}\n## Exact next action\n- test")
+    assert next_actions(Ledger().absorb([summary])) == [("test", "open")]
+    assert next_actions(Ledger().absorb([summary, user(record("Exact next action", "fix"))])) == [("fix", "open")]
+
+
+def test_a_next_action_of_the_host_and_one_that_is_done_stay_as_they_are():
+    ledger = Ledger().put("Exact next action", "deploy").absorb([user(record("Exact next action", "test"))])
+    ledger = ledger.close(ledger.items[1].id, status="done").absorb([user(record("Exact next action", "fix"))])
+    assert next_actions(ledger) == [("deploy", "open"), ("test", "done"), ("fix", "open")]
+
+
+def test_a_next_action_finds_room_among_as_many_records_as_there_may_be():
+    ledger = Ledger().absorb([user(record("Exact next action", "test"))])
+    ledger = ledger.absorb([user("\n".join(record("h", f"{at}") for at in range(RECORDS)))])
+    assert len(ledger.open) == RECORDS
+    ledger = ledger.absorb([user(record("Exact next action", "fix"))])
+    assert next_actions(ledger)[-1] == ("fix", "open") and len(ledger.open) == RECORDS
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -11,7 +11,7 @@ that no payload can look like a heading or another item when it is written down.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ HEADINGS = (
     "Exact next action",
 )
 """In the order in which they are written; others may be used, and follow them."""
+NEXT = HEADINGS[-1]
 STATUSES = ("open", "failed", "done", "superseded")
 OPENING = "[rehydrate] Earlier messages, condensed; the original is intact in the log."
 """The first line of every summary, by which it is known again."""
@@ -119,15 +120,22 @@ class Ledger:
     def absorb(self, messages: Sequence[Message], *, seqs: Sequence[int] | None = None) -> "Ledger":
         """With what the messages say: record lines in the text of any of them, and the items of summaries.
 
-        An item that is known already, open or not, stays as it is.  `seqs`: where each message comes from.
+        An item that is known already, open or not, stays as it is.  Only of the exact next action there is one at a
+        time: what the last message that names one says supersedes what was read before.  `seqs`: where each message
+        comes from.
         """
-        items = list(self.items)
+        recorded = [list(_recorded(message)) for message in messages]
+        named = ({item.id for item in found if item.heading == NEXT} for found in reversed(recorded))
+        latest: set[str] | None = next((ids for ids in named if ids), None)
+        items = [item if latest is None else _settled(item, latest) for item in self.items]
         known = {item.id for item in items}
-        recorded = [item for item in items if item.recorded and item.status == "open"]
-        chars = sum(_chars(item) for item in recorded)
-        count = len(recorded)
+        taken = [item for item in items if item.recorded and item.status == "open"]
+        chars = sum(_chars(item) for item in taken)
+        count = len(taken)
         for at, message in enumerate(messages):
-            for item in _said(message):
+            for item in (*_listed(message), *recorded[at]):
+                if latest is not None and _settled(item, latest).status == "superseded":
+                    continue
                 if item.id in known or count >= RECORDS or chars + _chars(item) > RECORDS_CHARS:
                     continue
                 known.add(item.id)
@@ -135,7 +143,7 @@ class Ledger:
                 if item.status == "open":
                     count += 1
                     chars += _chars(item)
-        return self if len(items) == len(self.items) else Ledger(_bounded(items))
+        return Ledger(_bounded(items))
 
     def record(self) -> list[dict[str, Any]]:
         """As data for a log; what is not said is the usual."""
@@ -184,18 +192,39 @@ def listed(text: str) -> list[Item]:
     return found
 
 
-def _said(message: Message) -> Iterator[Item]:
+def _listed(message: Message) -> Iterator[Item]:
+    """The items of a message that is a summary."""
+    if message.get("role") == "user":
+        for text in _texts(message):
+            if text.startswith(OPENING):
+                yield from listed(text)
+
+
+def _recorded(message: Message) -> Iterator[Item]:
+    """The items of the record lines in a message that is no summary."""
+    for text in _texts(message):
+        if _MARK not in text or (message.get("role") == "user" and text.startswith(OPENING)):
+            continue
+        for line in text.splitlines():
+            found = _RECORD.match(line)
+            if found and fits(heading := _heading(found[1]), payload := found[2].strip()):
+                yield Item(heading, payload, recorded=True)
+
+
+def _texts(message: Message) -> Iterator[str]:
     for block in blocks(message):
         text = block.get("text")
-        if block.get("type") != "text" or not isinstance(text, str):
-            continue
-        if message.get("role") == "user" and text.startswith(OPENING):
-            yield from listed(text)
-        elif _MARK in text:
-            for line in text.splitlines():
-                found = _RECORD.match(line)
-                if found and fits(heading := _heading(found[1]), payload := found[2].strip()):
-                    yield Item(heading, payload, recorded=True)
+        if block.get("type") == "text" and isinstance(text, str):
+            yield text
+
+
+def _settled(item: Item, latest: Collection[str]) -> Item:
+    """With the status that it has when the next actions with these ids are the latest ones."""
+    if item.heading != NEXT or not item.recorded:
+        return item
+    if item.id in latest:
+        return replace(item, status="open") if item.status == "superseded" else item
+    return replace(item, status="superseded") if item.status == "open" else item
 
 
 def _heading(heading: str) -> str:
