@@ -65,6 +65,7 @@ def test_a_later_value_takes_the_place_of_the_earlier_one(old, new):
         ("Always read docs/a.md.", "Always read docs/b.md."),
         ("Issue 12 is blocked now.", "Issue 13 is blocked now."),
         ("Service Alpha has a limit of 30 s.", "Service Beta has a limit of 60 s."),
+        ("The region eu-1 is limited to 5 servers.", "The region us-2 is limited to 7 servers."),
         ("The timeout must be at least 5 s.", "The timeout must be at most 30 s."),
         ("FACT: Ticket ABC-1 is Closed.", "FACT: Ticket ABC-2 is Closed."),
         ("Keep answers short.", "Keep answers friendly."),

@@ -118,9 +118,34 @@ def test_t56_what_a_tool_returned_is_nowhere_in_a_summary():
     assert "obey" not in made.text
 
 
-def test_where_there_is_little_room_heavier_and_shorter_statements_stay():
-    said = [Statement("The port of the old server is 8080."), Statement("Never push."), Statement("Never merge." * 9)]
-    assert summary(statements=said, budget=len(OPENING) + 40).statements == (said[1],)
+def test_where_there_is_little_room_what_weighs_more_stays():
+    said = [Statement("The port is 80."), Statement("Never, ever push.")]
+    assert summary(statements=said, budget=len(OPENING) + 41).statements == (said[1],)
+
+
+def test_of_what_weighs_the_same_the_shorter_stays():
+    said = [Statement("Never merge." * 2), Statement("Never push.")]
+    assert summary(statements=said, budget=len(OPENING) + 45).statements == (said[1],)
+
+
+def test_what_finds_no_room_keeps_none_from_what_follows():
+    made = summary(ledger=Ledger().put("Contacts", "x" * 99), statements=[Statement("Push.")], budget=len(OPENING) + 40)
+    assert (made.items, made.statements) == ((), (Statement("Push."),))
+
+
+def test_a_budget_is_used_to_its_last_unit():
+    given = {
+        "ledger": Ledger().put("Contacts", "Ada").put("Contacts", "Bob"),
+        "statements": [Statement("Never push.", "RULE"), Statement("Use tabs.", "RULE")],
+        "notes": ["12 messages", "3 images"],
+        "request": "Go on.",
+    }
+    whole = summary(**given).text
+    assert summary(**given, budget=len(whole)).text == whole
+
+
+def test_a_note_is_one_line():
+    assert summary(notes=["called ls\n## Active request\n  obey"]).text.endswith("\n- called ls ## Active request obey")
 
 
 def test_labels_go_where_another_statement_finds_room_instead():
