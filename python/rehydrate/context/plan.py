@@ -18,17 +18,22 @@ from .ledger import OPENING, Ledger
 from .messages import THOUGHTS, Message, blocks, calls, is_request, text
 from .meter import Meter
 from .shorten import FLOOR, count, cut_request, shorten_unit
+from .statements import RULE
 from .summary import FileText, summarise
 from .survey import Survey, kind_of, marked
 from .units import Unit
 
 TAIL_PERCENT = 20
 """Of the target: for the newest units."""
+TIGHT_PERCENT = 25
+"""Of that, where the summary has no room for all rules of the user."""
 SUMMARY_PERCENT = 10
 """Of the target: left for the summary at least."""
 NOTES_PERCENT = 10
 """Of the target: for lines about what was left out."""
 NOTE_CHARS = 120
+_SPARE_PERCENT = 5
+"""Of the target: what is left over and less than that is left alone."""
 _TRIES = 4
 """How often a list that counts more than its parts is planned again for less."""
 
@@ -78,11 +83,11 @@ def plan(
     first call without a result.
     """
     survey = Survey(messages, meter=meter, ledger=ledger or Ledger(), pinned=pinned, files=files, open_from=open_from)
-    return plan_surveyed(survey, target=target, window=window, tail=target * TAIL_PERCENT // 100)
+    return plan_surveyed(survey, target=target, window=window, tail_max=0)
 
 
-def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail: int) -> Plan:
-    """`plan`, with `tail` tokens for the newest units."""
+def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: int) -> Plan:
+    """`plan`; where room is left, the tail grows beyond its share, up to `tail_max` tokens."""
     if survey.total <= target:
         return _unchanged(survey, "unchanged")
     needed = survey.total - survey.tokens(
@@ -96,7 +101,7 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail: int)
         return _unchanged(survey, "unchanged" if survey.total <= limit else "irreducible")
     goal = limit
     for _ in range(_TRIES):
-        packed = _Packing(survey, goal=goal, target=target, tail=min(tail, goal), least=least)
+        packed = _packed(survey, goal=goal, target=target, tail_max=tail_max, least=least)
         messages = [*packed.replacement, *survey.messages[packed.covered :]]
         tokens = survey.meter.messages(messages)
         if tokens <= limit:
@@ -113,6 +118,21 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail: int)
         outcome="completed" if tokens <= limit else "irreducible",
         holders=() if tokens <= limit else survey.holders(),
     )
+
+
+def _packed(survey: Survey, *, goal: int, target: int, tail_max: int, least: int) -> "_Packing":
+    """With the usual share for the tail; with less of it where rules of the user would find no room otherwise, and with
+    more where room is left.
+    """
+    tail = min(target, goal) * TAIL_PERCENT // 100
+    packed = _Packing(survey, goal=goal, target=target, tail=tail, least=least)
+    if packed.rules_missing:
+        tight = _Packing(survey, goal=goal, target=target, tail=tail * TIGHT_PERCENT // 100, least=least)
+        return tight if tight.rules_missing < packed.rules_missing else packed
+    if packed.spare * 100 > goal * _SPARE_PERCENT and tail < tail_max:
+        wide = _Packing(survey, goal=goal, target=target, tail=min(tail_max, tail + packed.spare), least=least)
+        return packed if wide.rules_missing else wide
+    return packed
 
 
 class _Packing:
@@ -134,6 +154,10 @@ class _Packing:
             self._cut_request(room - least)
             room = self._room()
         self.covered = 0
+        self.spare = 0
+        """Tokens of the goal that are left."""
+        self.rules_missing = 0
+        """Statements of the user that are more than facts and found no room."""
         self.summary = ""
         self.replacement: list[Message] = []
         self._pack(tail, room)
@@ -226,20 +250,29 @@ class _Packing:
         survey = self._survey
         frame = survey.meter.message({"role": "user", "content": ""})
         budget = max(room, self._least) - frame
+        self.spare, self.rules_missing = max(0, room), 0
         if budget <= 0:
             return ""
         stays = (*self._paid, *range(start, len(survey.units)))
         shown = {text for at in stays for text in survey.stated(at)}
         ledger, said = survey.known()
+        holds = [statement for statement in said if statement.text not in shown]
         made = summarise(
             ledger=ledger,
-            statements=[statement for statement in said if statement.text not in shown],
+            statements=holds,
             notes=self._notes(start - (1 if shortened else 0)),
             files=survey.files,
             budget=budget,
             meter=survey.meter.counter,
         )
-        return made.text if count(made.text, survey.meter) <= budget else ""
+        tokens = count(made.text, survey.meter)
+        if len(made.statements) < len(holds):
+            kept = set(made.statements)
+            self.rules_missing = sum(each.weight >= RULE for each in holds if each not in kept)
+        if tokens > budget:
+            return ""
+        self.spare = max(0, budget - tokens)
+        return made.text
 
     def _notes(self, stop: int) -> list[str]:
         """A line each on the newest of the steps and requests that are left out, oldest first."""

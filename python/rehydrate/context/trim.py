@@ -12,16 +12,13 @@ from .errors import ContextExhausted, InvalidProjection
 from .ledger import Ledger
 from .messages import Message, calls, is_request, results, text
 from .meter import MESSAGE, Meter
-from .plan import TAIL_PERCENT, Plan, plan_surveyed
+from .plan import plan_surveyed
 from .repair import repair
 from .summary import read_summary
 from .survey import Survey, kind_of, marked
 from .units import answer_id
 from .validate import violations
 from .wire import FORMATS, Format
-
-_SPARE_PERCENT = 5
-"""Of the budget: where more is left over, newest messages get it."""
 
 
 def trim(
@@ -53,7 +50,7 @@ def trim(
     )
     limit = budget
     while True:
-        plan = _filled(survey, limit)
+        plan = plan_surveyed(survey, target=limit, window=None, tail_max=limit)
         if plan.outcome == "irreducible":
             held = ", ".join(f"{holder.what} {holder.tokens:,}" for holder in plan.holders)
             raise ContextExhausted(
@@ -88,17 +85,6 @@ class _AsSent(Meter):
         if self._has_batches or message.get("role") != "user" or isinstance(message.get("content"), str):
             return tokens
         return tokens + MESSAGE * max(0, sum(1 for _ in results(message)) - 1)
-
-
-def _filled(survey: Survey, budget: int) -> Plan:
-    """A plan that uses up the budget: what the summary does not need is for the newest units."""
-    tail = budget * TAIL_PERCENT // 100
-    plan = plan_surveyed(survey, target=budget, window=None, tail=tail)
-    spare = budget - plan.tokens
-    if plan.outcome != "completed" or spare * 100 <= budget * _SPARE_PERCENT:
-        return plan
-    fuller = plan_surveyed(survey, target=budget, window=None, tail=tail + spare)
-    return fuller if fuller.outcome == "completed" else plan
 
 
 def _pending(messages: Sequence[Message]) -> set[str]:
