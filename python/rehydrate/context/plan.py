@@ -19,8 +19,8 @@ from .messages import THOUGHTS, Message, blocks, calls, is_request, text
 from .meter import Meter
 from .shorten import FLOOR, count, cut_request, shorten_unit
 from .statements import RULE
-from .summary import FileText, summarise
-from .survey import Survey, kind_of, marked
+from .summary import FileText, Summary, summarise
+from .survey import Survey, kind_of, mark_of, marked
 from .units import Unit
 
 TAIL_PERCENT = 20
@@ -32,8 +32,6 @@ SUMMARY_PERCENT = 10
 NOTES_PERCENT = 10
 """Of the target: for lines about what was left out."""
 NOTE_CHARS = 120
-_SPARE_PERCENT = 5
-"""Of the target: what is left over and less than that is left alone."""
 _TRIES = 4
 """How often a list that counts more than its parts is planned again for less."""
 
@@ -102,8 +100,7 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: 
     goal = limit
     for _ in range(_TRIES):
         packed = _packed(survey, goal=goal, target=target, tail_max=tail_max, least=least)
-        messages = [*packed.replacement, *survey.messages[packed.covered :]]
-        tokens = survey.meter.messages(messages)
+        tokens = survey.meter.messages(packed.replacement) + survey.tokens_from(packed.covered)
         if tokens <= limit:
             break
         goal -= tokens - limit
@@ -121,25 +118,23 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: 
 
 
 def _packed(survey: Survey, *, goal: int, target: int, tail_max: int, least: int) -> "_Packing":
-    """With the usual share for the tail; with less of it where rules of the user would find no room otherwise, and with
-    more where room is left.
-    """
+    """With the usual share for the tail; with less of it where rules of the user would find no room otherwise."""
     tail = min(target, goal) * TAIL_PERCENT // 100
-    packed = _Packing(survey, goal=goal, target=target, tail=tail, least=least)
+    packed = _Packing(survey, goal=goal, target=target, tail=tail, tail_max=tail_max, least=least)
     if packed.rules_missing:
-        tight = _Packing(survey, goal=goal, target=target, tail=tail * TIGHT_PERCENT // 100, least=least)
+        tail = tail * TIGHT_PERCENT // 100
+        tight = _Packing(survey, goal=goal, target=target, tail=tail, tail_max=0, least=least)
         return tight if tight.rules_missing < packed.rules_missing else packed
-    if packed.spare * 100 > goal * _SPARE_PERCENT and tail < tail_max:
-        wide = _Packing(survey, goal=goal, target=target, tail=min(tail_max, tail + packed.spare), least=least)
-        return packed if wide.rules_missing else wide
     return packed
 
 
 class _Packing:
     """What goes where, for one goal."""
 
-    def __init__(self, survey: Survey, *, goal: int, target: int, tail: int, least: int) -> None:
-        """`least`: tokens of the summary that it has whatever the goal."""
+    def __init__(self, survey: Survey, *, goal: int, target: int, tail: int, tail_max: int, least: int) -> None:
+        """`tail`: tokens for the newest units, up to `tail_max` where the summary leaves so many.  `least`: tokens of
+        the summary that it has whatever the goal.
+        """
         self._survey = survey
         self._goal = goal
         self._target = target
@@ -154,12 +149,12 @@ class _Packing:
             self._cut_request(room - least)
             room = self._room()
         self.covered = 0
-        self.spare = 0
-        """Tokens of the goal that are left."""
         self.rules_missing = 0
         """Statements of the user that are more than facts and found no room."""
         self.summary = ""
         self.replacement: list[Message] = []
+        if tail < tail_max:
+            tail = max(tail, min(tail_max, room - self._summary_tokens(room - tail)))
         self._pack(tail, room)
         if not self._begins_well():
             self._pack(0, room)
@@ -182,10 +177,12 @@ class _Packing:
             return
         (message,) = survey.of(at)
         tokens = survey.units[at].tokens
-        for limit in (tokens + lacking, min(FLOOR, tokens - 1)):
-            cut = cut_request(message, limit=limit, meter=survey.meter)
+        if mark_of(message).get("cut") == self._target:
+            return  # it was cut for the same target, and to cut it once more would never end
+        for limit in (tokens + lacking, FLOOR):
+            cut = cut_request(message, limit=limit, meter=survey.meter) if limit < tokens else None
             if cut is not None:
-                self._cut = marked(cut, "request")
+                self._cut = {**cut, "rehydrate": {"kind": "request", "cut": self._target}}
                 return
 
     def _pack(self, tail: int, room: int) -> None:
@@ -228,56 +225,59 @@ class _Packing:
         if unit.kind == "system" or at in self._paid or kind_of(messages[0]) == "shortened":
             return []
         whole: list[Message] = []
-        if _has_thoughts(messages) and self._thinks_elsewhere(at):
+        if has_thoughts(messages[0]) and self._thinks_elsewhere(at):
             whole, messages = messages[:1], messages[1:]
             limit -= survey.meter.message(whole[0])
         found = shorten_unit(messages, limit=limit, meter=survey.meter) if messages and limit >= FLOOR else None
         return [] if found is None else [marked(message, "shortened") for message in (*whole, *found)]
 
     def _thinks_elsewhere(self, at: int) -> bool:
-        """Whether another unit of the loop, which may stay, has thoughts."""
+        """Whether another unit that stays has thoughts and may stand in one loop with this one: those behind it do, and
+        pinned ones when the requests between are left out.
+        """
         survey = self._survey
         loop = survey.units[at].loop
         return any(
-            unit.loop == loop
-            and (other > at or other in survey.pinned)
-            and other != at
-            and _has_thoughts(survey.of(other))
+            (other in survey.pinned or (other > at and unit.loop == loop)) and has_thoughts(survey.of(other)[0])
             for other, unit in enumerate(survey.units)
         )
 
+    def _summary_tokens(self, budget: int) -> int:
+        """Of a message with what is known, and nothing of what is left out."""
+        text = self._summarised(len(self._survey.units), budget=budget, notes=()).text
+        return self._survey.meter.message({"role": "user", "content": text})
+
     def _summary(self, shortened: Sequence[Message], start: int, room: int) -> str:
+        budget = max(room, self._least) - self._survey.meter.message({"role": "user", "content": ""})
+        notes = self._notes(start - (1 if shortened else 0), budget)
+        made = self._summarised(start, budget=budget, notes=notes)
+        return made.text if count(made.text, self._survey.meter) <= budget else ""
+
+    def _summarised(self, start: int, *, budget: int, notes: Sequence[str]) -> Summary:
+        """What to say where the units from `start` on stay."""
         survey = self._survey
-        frame = survey.meter.message({"role": "user", "content": ""})
-        budget = max(room, self._least) - frame
-        self.spare, self.rules_missing = max(0, room), 0
-        if budget <= 0:
-            return ""
-        stays = (*self._paid, *range(start, len(survey.units)))
+        stays = {*self._paid, *range(start, len(survey.units))}
+        if self._cut is not None and survey.request is not None:
+            stays.discard(survey.request)
         shown = {text for at in stays for text in survey.stated(at)}
         ledger, said = survey.known()
         holds = [statement for statement in said if statement.text not in shown]
         made = summarise(
             ledger=ledger,
             statements=holds,
-            notes=self._notes(start - (1 if shortened else 0)),
+            notes=notes,
             files=survey.files,
             budget=budget,
             meter=survey.meter.counter,
         )
-        tokens = count(made.text, survey.meter)
-        if len(made.statements) < len(holds):
-            kept = set(made.statements)
-            self.rules_missing = sum(each.weight >= RULE for each in holds if each not in kept)
-        if tokens > budget:
-            return ""
-        self.spare = max(0, budget - tokens)
-        return made.text
+        kept = set(made.statements) if len(made.statements) < len(holds) else None
+        self.rules_missing = 0 if kept is None else sum(each.weight >= RULE for each in holds if each not in kept)
+        return made
 
-    def _notes(self, stop: int) -> list[str]:
+    def _notes(self, stop: int, budget: int) -> list[str]:
         """A line each on the newest of the steps and requests that are left out, oldest first."""
         survey = self._survey
-        left = self._goal * NOTES_PERCENT // 100
+        left = min(budget, self._goal * NOTES_PERCENT // 100)
         found: list[str] = []
         for at in range(stop - 1, survey.first - 1, -1):
             if at in self._paid:
@@ -326,8 +326,10 @@ def _unchanged(survey: Survey, outcome: Outcome) -> Plan:
     return Plan(0, (), "", survey.given, survey.total, outcome, holders)
 
 
-def _has_thoughts(messages: Sequence[Message]) -> bool:
-    return any(block.get("type") in THOUGHTS for message in messages for block in blocks(message))
+def has_thoughts(message: Message) -> bool:
+    """Whether an answer has thoughts in it."""
+    content = message.get("content")
+    return not isinstance(content, str) and any(block.get("type") in THOUGHTS for block in blocks(message))
 
 
 def _lines_about(unit: Unit, messages: Sequence[Message]) -> Iterator[str]:

@@ -168,12 +168,17 @@ def _stated(text: str) -> Sequence[Statement]:
     if len(text) <= 4096:
         return _remembered(text)
     if len(text) <= 2 * LOOKED_CHARS:
-        return _heaviest(_read(text))
-    return _heaviest([*_read(text[:LOOKED_CHARS]), *_read(text[-LOOKED_CHARS:])])
+        return _remembered_long(text)
+    return _heaviest([*_remembered_long(text[:LOOKED_CHARS]), *_remembered_long(text[-LOOKED_CHARS:])])
 
 
 @lru_cache(maxsize=1024)
 def _remembered(text: str) -> Sequence[Statement]:
+    return _heaviest(_read(text))
+
+
+@lru_cache(maxsize=64)  # fewer, for their texts are kept with them
+def _remembered_long(text: str) -> Sequence[Statement]:
     return _heaviest(_read(text))
 
 

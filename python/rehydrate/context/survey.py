@@ -1,6 +1,6 @@
 """What is known of a list of messages before a compaction of it is planned, and the marks on messages of ours in it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .errors import Holder
@@ -85,9 +85,13 @@ class Survey:
         """Of the units with these numbers."""
         return sum(self.units[at].tokens for at in ats)
 
+    def tokens_from(self, index: int) -> int:
+        """Of the messages from this one on, with which a unit begins."""
+        return sum(unit.tokens for unit in self.units if unit.start >= index)
+
     def is_settled(self, target: int) -> bool:
         """Whether all that could go went in an earlier plan for the same target."""
-        marks = [mark for message in self.messages if (mark := _mark(message)).get("kind") == "summary"]
+        marks = [mark for message in self.messages if (mark := mark_of(message)).get("kind") == "summary"]
         return (
             len(marks) == 1
             and marks[0].get("target") == target
@@ -124,13 +128,14 @@ class Survey:
 
 def kind_of(message: Message) -> str | None:
     """What a message of ours from an earlier plan is; None: it is none of ours."""
-    kind = _mark(message).get("kind")
+    kind = mark_of(message).get("kind")
     return kind if isinstance(kind, str) else None
 
 
-def _mark(message: Message) -> dict[str, Any]:
+def mark_of(message: Message) -> Mapping[str, Any]:
+    """What an earlier plan has noted on a message of ours; nothing on any other."""
     mark = message.get("rehydrate")
-    return mark if isinstance(mark, dict) else {}
+    return mark if isinstance(mark, Mapping) else {}
 
 
 def marked(message: Message, kind: str) -> Message:

@@ -12,7 +12,7 @@ from .errors import ContextExhausted, InvalidProjection
 from .ledger import Ledger
 from .messages import Message, calls, is_request, results, text
 from .meter import MESSAGE, Meter
-from .plan import plan_surveyed
+from .plan import Plan, has_thoughts, plan_surveyed
 from .repair import repair
 from .summary import read_summary
 from .survey import Survey, kind_of, marked
@@ -62,9 +62,7 @@ def trim(
         if excess <= 0:
             break
         limit = min(limit, plan.tokens) - excess
-    shortened = sum(kind_of(message) == "shortened" for message in plan.replacement)
-    origin = survey.messages[plan.covered - shortened :]
-    wrong = violations(written, format=format, source=origin)
+    wrong = violations(written, format=format, source=_origin(plan, survey))
     wrong = [each for each in wrong if not (pending and each.code == "unanswered_call")]
     if wrong:
         raise InvalidProjection(wrong)
@@ -85,6 +83,13 @@ class _AsSent(Meter):
         if self._has_batches or message.get("role") != "user" or isinstance(message.get("content"), str):
             return tokens
         return tokens + MESSAGE * max(0, sum(1 for _ in results(message)) - 1)
+
+
+def _origin(plan: Plan, survey: Survey) -> Sequence[Message] | None:
+    """What the answers that stay were before, where it matters: to hold their thoughts against."""
+    shortened = sum(kind_of(message) == "shortened" for message in plan.replacement)
+    kept = survey.messages[plan.covered - shortened :]
+    return kept if any(has_thoughts(message) for message in kept) else None
 
 
 def _pending(messages: Sequence[Message]) -> set[str]:
