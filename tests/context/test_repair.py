@@ -41,9 +41,9 @@ def test_t10_a_call_that_will_never_be_answered_is_given_an_unknown_outcome():
     assert repaired(*given) == ([ASKED, assistant(call("a")), user(unknown("a")), ASKED], ["unanswered_call"])
 
 
-def test_an_unknown_outcome_joins_the_results_of_its_batch():
+def test_an_unknown_outcome_joins_the_results_of_its_batch_in_its_place():
     given = [ASKED, assistant(call("a"), call("b")), user(result("b"))]
-    assert repaired(*given)[0] == [ASKED, assistant(call("a"), call("b")), user(result("b"), unknown("a"))]
+    assert repaired(*given)[0] == [ASKED, assistant(call("a"), call("b")), user(unknown("a"), result("b"))]
 
 
 def test_a_call_that_still_runs_is_left_open():

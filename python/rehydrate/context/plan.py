@@ -18,7 +18,7 @@ from .ledger import OPENING, Ledger
 from .messages import THOUGHTS, Message, blocks, calls, is_request, text
 from .meter import Meter
 from .shorten import FLOOR, count, cut_request, shorten_unit
-from .statements import RULE
+from .signs import RULE
 from .summary import FileText, Summary, summarise
 from .survey import Survey, kind_of, mark_of, marked
 from .units import Unit
@@ -95,8 +95,9 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: 
     if window is not None:
         least = survey.ledger_tokens()
         limit = max(target, min(needed + least, window // 2))
-    if survey.is_settled(target):
-        return _unchanged(survey, "unchanged" if survey.total <= limit else "irreducible")
+    settled = survey.settled(target=target, window=window)
+    if settled is not None:
+        return _unchanged(survey, "irreducible" if settled == "irreducible" else "unchanged")
     goal = limit
     for _ in range(_TRIES):
         packed = _packed(survey, goal=goal, target=target, tail_max=tail_max, least=least)
@@ -106,13 +107,18 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: 
         goal -= tokens - limit
     if tokens >= survey.total:
         return _unchanged(survey, "irreducible")
+    outcome: Outcome = "completed" if tokens <= limit else "irreducible"
+    done = {"target": target, "window": window, "tokens": tokens, "outcome": outcome}
     return Plan(
         covered=packed.covered,
-        replacement=tuple(packed.replacement),
+        replacement=tuple(
+            {**message, "rehydrate": {"kind": "summary", "plan": done}} if kind_of(message) == "summary" else message
+            for message in packed.replacement
+        ),
         summary=packed.summary,
         ledger=survey.known()[0],
         tokens=tokens,
-        outcome="completed" if tokens <= limit else "irreducible",
+        outcome=outcome,
         holders=() if tokens <= limit else survey.holders(),
     )
 
@@ -301,8 +307,7 @@ class _Packing:
         kept = [marked(message, "pinned") for at in pinned for message in survey.of(at)]
         said: list[Message] = []
         if summary:
-            mark = {"kind": "summary", "target": self._target}
-            said.append({"role": "user", "content": summary, "rehydrate": mark})
+            said.append(marked({"role": "user", "content": summary}, "summary"))
         if pinned and survey.units[pinned[0]].kind != "request":
             kept, said = said, kept  # a list begins with the user
         request: list[Message] = []

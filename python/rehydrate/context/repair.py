@@ -132,7 +132,10 @@ class _Repairing:
             return
         last = self.messages[-1]
         if last.get("role") == "user":
-            self.messages[-1] = {**last, "content": [*last["content"], *unknown]}
+            both = [*last["content"], *unknown]
+            order = {block.get("id"): at for at, block in enumerate(blocks(self.messages[-2]))}
+            both.sort(key=lambda block: order.get(block["tool_use_id"], len(order)))
+            self.messages[-1] = {**last, "content": both}
         else:
             self.messages.append({"role": "user", "content": unknown})
 

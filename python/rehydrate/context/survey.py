@@ -89,18 +89,13 @@ class Survey:
         """Of the messages from this one on, with which a unit begins."""
         return sum(unit.tokens for unit in self.units if unit.start >= index)
 
-    def is_settled(self, target: int) -> bool:
-        """Whether all that could go went in an earlier plan for the same target."""
-        marks = [mark for message in self.messages if (mark := mark_of(message)).get("kind") == "summary"]
-        return (
-            len(marks) == 1
-            and marks[0].get("target") == target
-            and all(
-                at in self.pinned or at == self.request or kind_of(self.messages[unit.start]) is not None
-                for at, unit in enumerate(self.units[: self.forced])
-                if at >= self.lead
-            )
-        )
+    def settled(self, *, target: int, window: int | None) -> object:
+        """The outcome of an earlier plan for the same, whose messages these are; None: they are others."""
+        for message in self.messages:
+            done = mark_of(message).get("plan")
+            if isinstance(done, Mapping) and done.get("tokens") == self.total:
+                return done.get("outcome") if (done.get("target"), done.get("window")) == (target, window) else None
+        return None
 
     def holders(self) -> tuple[Holder, ...]:
         """What nothing can free, the largest first."""
