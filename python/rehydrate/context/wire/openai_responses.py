@@ -17,19 +17,16 @@ from .parts import (
     calls_key,
     dumped,
     fail,
-    list_at,
     mapping_at,
     others,
     own,
     parsed,
-    placeholder,
     source_of,
     text_at,
     url_of,
-    without_ours,
 )
+from .response_parts import NAME, read_content, whole, write_part
 
-NAME = "openai-responses"
 _CALLS = {
     "function_call": "call_id",
     "custom_tool_call": "call_id",
@@ -140,7 +137,7 @@ def _read_item(item: Mapping[str, Any], place: int) -> Message:
     if members:
         wire["members"] = members
     kept = {"wire": {"format": NAME, **wire}} if wire else {}
-    return {"role": side, "content": _read_content(item["content"], place, "input_text"), **kept}
+    return {"role": side, "content": read_content(item["content"], place, "input_text"), **kept}
 
 
 def _as_it_is(item: Mapping[str, Any]) -> Block:
@@ -163,7 +160,7 @@ def _read_result(item: Mapping[str, Any], place: int) -> Block:
         content = [{"type": "image", "source": source_of(output["image_url"])}]
         wire["inside"] = others(output, frozenset({"image_url"}))
     elif isinstance(output, str) or kind in ("function_call_output", "custom_tool_call_output"):
-        content = _read_content(output, place, "input_text")
+        content = read_content(output, place, "input_text")
     elif "output" in item:
         content = dumped(output)
     members = others(item, frozenset({"type", named, "approve" if kind == "mcp_approval_response" else "output"}))
@@ -189,7 +186,7 @@ def _read_given(item: Mapping[str, Any], place: int) -> list[Block]:
     wire = {"format": NAME, "item": others(item, frozenset({"role", "content"}))}
     if isinstance(content, str):
         return [{"type": "text", "text": content, "wire": {**wire, "shape": "text"}}]
-    said = _read_content(content, place, "output_text") or [{"type": "text", "text": ""}]
+    said = read_content(content, place, "output_text") or [{"type": "text", "text": ""}]
     shape = {} if content else {"shape": "empty"}
     return [{**said[0], "wire": {**own(said[0], NAME), **wire, **shape}}, *said[1:]]
 
@@ -215,39 +212,6 @@ def _read_call(item: Mapping[str, Any], place: int) -> Block:
     return {"type": "tool_use", "id": item[named], "name": tool, "input": given, "wire": wire}
 
 
-def _read_content(content: Any, place: int, said: str) -> Any:
-    if isinstance(content, str):
-        return content
-    return [_read_part(part, place, said) for part in list_at(content, place, "its content")]
-
-
-def _read_part(part: Mapping[str, Any], place: int, said: str) -> Block:
-    """`said`: the type that a text has where it stands."""
-    kind = part.get("type")
-    found: Block | None = None
-    known: set[str] = {"type"}
-    if kind in ("input_text", "output_text"):
-        found, known = {"type": "text", "text": text_at(part, "text", place)}, {"type", "text"}
-    elif kind == "input_image" and isinstance(part.get("image_url"), str):
-        found, known = {"type": "image", "source": source_of(part["image_url"])}, {"type", "image_url"}
-    elif kind == "input_image":
-        found = {"type": "image", "source": {"type": "file", "file_id": part.get("file_id")}}
-    elif kind == "input_file" and isinstance(part.get("file_data"), str):
-        source = source_of(part["file_data"])
-        if source["type"] == "base64":
-            found, known = {"type": "document", "source": source}, {"type", "file_data"}
-    elif kind == "input_file" and isinstance(part.get("file_url"), str):
-        found = {"type": "document", "source": {"type": "url", "url": part["file_url"]}}
-        known = {"type", "file_url"}
-    if found is None:
-        return {**part, "wire": {"format": NAME, "whole": "part"}}
-    members = others(part, frozenset(known))
-    wire: dict[str, Any] = {"members": members} if members else {}
-    if found["type"] == "text" and kind != said:
-        wire["type"] = kind
-    return {**found, "wire": {"format": NAME, **wire}} if wire or found["type"] != "text" else found
-
-
 def _items(message: Message, kinds: Mapping[object, str]) -> list[dict[str, Any]]:
     """The items for a message of the user or of the system."""
     content, members = message.get("content"), own(message, NAME)
@@ -258,9 +222,9 @@ def _items(message: Message, kinds: Mapping[object, str]) -> list[dict[str, Any]
             if block.get("type") == "tool_result":
                 written.append(_result(block, kinds))
             elif _is_item(block):
-                written.append(_whole(block))
+                written.append(whole(block))
             else:
-                rest.append(_part(block, "input_text"))
+                rest.append(write_part(block, "input_text"))
         if written and not rest:
             return written
         content = rest
@@ -270,14 +234,6 @@ def _items(message: Message, kinds: Mapping[object, str]) -> list[dict[str, Any]
 
 def _is_item(block: Block) -> bool:
     return own(block, NAME).get("whole") in ("item", "untyped item")
-
-
-def _whole(block: Block) -> dict[str, Any]:
-    """An item or a part that was kept as it stood."""
-    found = without_ours(block)
-    if own(block, NAME)["whole"] == "untyped item":
-        del found["type"]
-    return found
 
 
 def _result(block: Block, kinds: Mapping[object, str]) -> dict[str, Any]:
@@ -306,27 +262,7 @@ def _output(block: Block, kind: str) -> Any:
         return [{"stdout": text(content), "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]
     if kind not in ("function_call_output", "custom_tool_call_output"):
         return text(content)
-    return content if isinstance(content, str) else [_part(each, "input_text") for each in blocks(block)]
-
-
-def _part(block: Block, said: str) -> dict[str, Any]:
-    """`said`: the type of a text where it stands."""
-    kind, source, wire = block.get("type"), block.get("source"), own(block, NAME)
-    members = wire.get("members", {})
-    if kind == "text":
-        return {"type": wire.get("type", said), "text": block.get("text", ""), **members}
-    if "whole" in wire:
-        return _whole(block)
-    url = url_of(source)
-    if kind == "image" and isinstance(source, Mapping) and (url is not None or wire):
-        shown = {"image_url": url} if url is not None else {}
-        return {"type": "input_image", **shown, **(members if wire else {"detail": "auto"})}
-    if kind == "document" and isinstance(source, Mapping):
-        if url is not None:
-            return {"type": "input_file", "file_url" if source["type"] == "url" else "file_data": url, **members}
-        if source.get("type") == "text":
-            return {"type": said, "text": source.get("data", "")}
-    return {"type": said, "text": placeholder(block)}
+    return content if isinstance(content, str) else [write_part(each, "input_text") for each in blocks(block)]
 
 
 def _end_answer(written: list[dict[str, Any]]) -> None:
@@ -354,14 +290,14 @@ def _answer(message: Message, kinds: dict[object, str], there: set[object]) -> l
             written.append(_call(block, item, kinds))
         elif _is_item(block):
             if wire["whole"] == "item" or "id" in block:
-                written.append(_whole(block))
+                written.append(whole(block))
         elif open_item and "item" not in wire:
-            written[-1]["content"].append(_part(block, "output_text"))
+            written[-1]["content"].append(write_part(block, "output_text"))
             begins_message = True
         elif kind == "text" and ("item" not in wire or wire.get("shape") == "text"):
             written.append({"role": "assistant", "content": block.get("text", ""), **item})
         else:
-            content = [] if wire.get("shape") == "empty" else [_part(block, "output_text")]
+            content = [] if wire.get("shape") == "empty" else [write_part(block, "output_text")]
             written.append({"role": "assistant", "content": content, **item})
             begins_message = True
         open_item = begins_message
