@@ -29,6 +29,7 @@ from tests.context.said import said
         ("Always keep the image below 200 MB.", "Always keep the image below 300 MB."),
         ("Only Python 3.11 is allowed.", "Only Python 3.12 is allowed."),
         ("The next step is load testing.", "Next step: the rollback plan."),
+        ("The next step is load testing.", "After that, the next step is the rollback plan."),
         ("The retry limit is 3.", "The retry limit is now 5."),
         ("Das Budget ist 500 Euro.", "Das Budget ist jetzt 700 Euro."),
         ("Le budget est de 500 euros.", "Le budget est maintenant de 700 euros."),

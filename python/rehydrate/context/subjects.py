@@ -196,6 +196,8 @@ def about(text: str) -> About:
         clause = _Clause(spaced[start:end], changes=changes)
         start = following
         valued = valued or clause.has_value
+        if "next" in clause.kinds:
+            words, kinds = set(), set()  # "after that, the next step is ..."
         words |= clause.words
         kinds |= clause.kinds
         if kinds and words:  # a clause that has only one of the two goes together with the next
