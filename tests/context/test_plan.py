@@ -194,6 +194,21 @@ def test_a_shortened_step_keeps_its_thoughts_where_its_loop_has_others():
     assert sum(block.get("type") in THOUGHTS for each in after for block in blocks(each)) == 2
 
 
+def test_a_shortened_step_of_a_loop_that_goes_on_keeps_its_thoughts():
+    messages = [
+        user("Look."),
+        *talk(5),
+        user("Go."),
+        assistant(thought("First."), call("a")),
+        user(result("a", LONG)),
+    ]
+    _, after = planned(messages, 2000)
+    assert "shortened" in kinds(after)
+    assert sum(block.get("type") in THOUGHTS for each in after for block in blocks(each)) == 1
+    answered, _ = planned([*messages, assistant("Done."), user("Thanks.")], 2000)
+    assert not any(block.get("type") in THOUGHTS for each in answered.replacement for block in blocks(each))
+
+
 def test_images_of_whole_units_stay_and_those_of_a_shortened_one_go():
     messages = [
         user("Look."),

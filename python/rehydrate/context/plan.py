@@ -239,10 +239,12 @@ class _Packing:
 
     def _thinks_elsewhere(self, at: int) -> bool:
         """Whether another unit that stays has thoughts and may stand in one loop with this one: those behind it do, and
-        pinned ones when the requests between are left out.
+        pinned ones when the requests between are left out.  Where the loop goes on, those that are to come may.
         """
         survey = self._survey
-        loop = survey.units[at].loop
+        loop, newest = survey.units[at].loop, survey.units[-1]
+        if newest.kind == "step" and newest.loop == loop:
+            return True
         return any(
             (other in survey.pinned or (other > at and unit.loop == loop)) and has_thoughts(survey.of(other)[0])
             for other, unit in enumerate(survey.units)
