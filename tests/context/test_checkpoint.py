@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import pytest
 
@@ -274,3 +275,14 @@ def test_an_open_call_and_what_follows_it_stays_when_it_is_kept(log):
 def test_there_is_nothing_to_commit_in_a_log_that_was_not_begun(log):
     restored = restore(log.path)
     assert (restored.entries, restored.checkpoint, restored.tip, restored.newest) == ((), None, None, None)
+
+
+def test_it_is_on_disk_when_the_commit_returns(log, restored, monkeypatch):
+    calls = []
+    for name in ("write", "fsync"):
+        real = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *given, name=name, real=real: (real(*given), calls.append(name))[0])
+    for _ in range(2):  # also when it was there already: whoever wrote it need not have come that far
+        commit(log, checkpoint_of(restored, 4), summary="s", preserve=[], expect=None)
+        assert calls and calls[-1] == "fsync"
+        calls.clear()

@@ -8,12 +8,14 @@ no uuid is given twice: so `SessionLog` writes.  Other writers do not, so only w
 a checkpoint, is the end of a file enough.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
+from rehydrate.entries.log import member
 from rehydrate.entries.scope import Scope, boundary_of
 from rehydrate.paths import open_file
 from rehydrate.scan._decode import load_line
@@ -26,8 +28,10 @@ MARK = b'"subtype":"compact_boundary"'
 """In the line of a compaction that `SessionLog` has marked, and in no text that stands in a line: there the quotes are
 escaped.
 """
-MARGIN_BYTES = 1 << 16
-"""So much is read before a checkpoint, for what that has kept."""
+MARGIN_BYTES = 1 << 14
+"""So much is read before what a checkpoint has kept, for the entry that it follows."""
+KEPT_BYTES_MOST = 1 << 26
+"""So far before a checkpoint what it has kept is looked for; where it stands further off, more is read anyway."""
 WIDER = 4
 """So many times as much is read next, where that was not enough."""
 T = TypeVar("T")
@@ -64,8 +68,8 @@ def from_the_end(path: str, ask: Callable[[Session, int], T]) -> T:
     Raises what `Session.open` raises.
     """
     size = os.stat(path).st_size
-    mark = next((offset for offset, mark in marks_since(path, None) if "checkpoint" in mark), 0)
-    first = mark - MARGIN_BYTES
+    found = next((found for found in marks_since(path, None) if "checkpoint" in found[1]), None)
+    first = 0 if found is None else _kept_from(path, *found) - MARGIN_BYTES
     while first > 0 and (start := line_start(path, first)) > 0:
         try:
             with _open(path, start) as session:
@@ -126,15 +130,26 @@ def _named(path: str) -> Iterator[None]:
         raise
 
 
-def _find_back(fd: int, end: int) -> int:
-    """Where MARK stands last before `end`; -1 where it does not."""
-    size = _BLOCK
-    while end > 0:
-        start = max(0, end - size)
-        at = _read(fd, start, end).rfind(MARK)
+def _kept_from(path: str, offset: int, mark: dict[str, Any]) -> int:
+    """Where the first entry stands that a compaction has kept; else where its own line begins."""
+    uuids = member(member(mark, "compactMetadata"), "preservedMessages").get("uuids")
+    if not isinstance(uuids, list) or not uuids:
+        return offset
+    word = b'"uuid":' + json.dumps(uuids[0]).encode()
+    with _named(path), open_file(path) as file:
+        at = _find_back(file.fileno(), offset, word=word, floor=offset - KEPT_BYTES_MOST)
+    return at if at >= 0 else offset
+
+
+def _find_back(fd: int, end: int, *, word: bytes = MARK, floor: int = 0) -> int:
+    """Where a word stands last before `end` and behind `floor`; -1 where it does not."""
+    size, floor = _BLOCK, max(0, floor)
+    while end > floor:
+        start = max(floor, end - size)
+        at = _read(fd, start, end).rfind(word)
         if at >= 0:
             return start + at
-        end = start + len(MARK) - 1 if start else 0
+        end = start + len(word) - 1 if start > floor else floor
         size = min(2 * size, _BLOCK_MOST)
     return -1
 
