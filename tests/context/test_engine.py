@@ -11,6 +11,7 @@ from rehydrate.context import (
     WindowFull,
     check,
 )
+from rehydrate.context.explain import explain_log
 from rehydrate.context.records import ATTEMPT
 from rehydrate.session import Session, SessionLog, Sessions, fork
 
@@ -385,6 +386,25 @@ def test_old_results_are_pruned_together_and_seldom(log):
     assert min(map(len, found)) > 3
 
 
+def test_a_log_is_explained_without_writing_to_it(log):
+    agent = Agent(log, window=20_000)
+    for _ in range(3):
+        agent.turn()
+    agent.ask()
+    agent.prepare()
+    log.append({"type": ATTEMPT, "attempt": "a1", "state": "open", "after": log.tip})
+    log.flush()
+    with open(log.path, "rb") as file:
+        before = file.read()
+    found = explain_log(log.path, window=20_000, request=agent.request, policy=POLICY)
+    assert found == agent.engine.explain()
+    assert found["next"]["line"] == "handoff"
+    assert found["next"]["left"] == found["lines"]["handoff"] - found["tokens"]
+    assert sum(found["holders"].values()) > 0.9 * found["tokens"] - 400
+    with open(log.path, "rb") as file:
+        assert file.read() == before
+
+
 def test_control_messages_are_sent_and_not_kept(log):
     agent = Agent(log)
     agent.ask()
@@ -405,6 +425,29 @@ def test_a_subagents_compaction_touches_nothing_of_its_parent(log):
     assert helper.engine.explain()["checkpoint"] is not None
     with open(log.path, "rb") as file:
         assert file.read() == before
+
+
+def test_a_forked_subagent_is_sent_what_its_parent_was_sent(log):
+    agent = Agent(log)
+    for _ in range(14):
+        agent.turn()
+    agent.ask()
+    projection = agent.prepare()
+    assert agent.engine.explain()["checkpoint"] is not None
+    made = agent.answer(projection, calls=2)
+    helper = Agent(log.sidechain("one", type="helper", inherits=True), seed=7)
+    helper.ask()
+    theirs = helper.prepare()
+    count = len(projection.messages)
+    assert list(theirs.messages[:count]) == list(projection.messages)
+    assert [block.get("tool_use_id") for block in theirs.messages[count + 1]["content"]] == [each[0] for each in made]
+    assert theirs.repaired == ()
+    agent.engine.append(*agent.script.results(made))
+    agent.engine.compact()  # of which the helper knows nothing
+    assert list(helper.prepare().messages) == list(theirs.messages)
+    for _ in range(14):
+        helper.turn()
+    assert helper.engine.explain()["checkpoint"] is not None
 
 
 def test_nothing_is_prepared_of_an_empty_log(log):

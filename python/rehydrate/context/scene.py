@@ -68,8 +68,7 @@ class Stage:
 
     def scene(self, state: State, request: Request) -> Scene:
         """What the next request would be made of."""
-        inherited = () if state.checkpoint is None else state.checkpoint.messages
-        work = self._assembler.assemble(inherited, state.said)
+        work = self._assembler.assemble(state.inherited, state.said)
         digests = self._chain.digests(work.messages)
         baseline = _baseline(state.usage, digests)
         snapshot = measure(

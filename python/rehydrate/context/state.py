@@ -7,19 +7,24 @@ is read alone where that is plainly what follows; anything else is read anew, an
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rehydrate.entries import metadata
+from rehydrate.session import Place, Session, SessionError, SessionLog
+from rehydrate.session.agents import REFERENCE
 from rehydrate.session.line import check
-from rehydrate.session.log import SessionLog
+from rehydrate.session.place import AGENT
 
 from . import records
 from .checkpoint import Checkpoint
 from .ledger import Ledger
+from .messages import Message
 from .restore import Restored, restore
 from .view import Said, said_of
 
+Rows = dict[tuple[str, str], dict[str, Any]]
 _ASIDE = frozenset({"isSidechain", "teamName"})
 _PLAIN = frozenset({"user", "assistant"})
 _NOT_FOLLOWED = frozenset({"attachment", "system", "tombstone", "content-replacement", "progress"})
@@ -38,6 +43,8 @@ class State:
     checkpoint: Checkpoint | None = None
     boundary: str | None = None
     """The newest compaction, by uuid; None: there is none."""
+    inherited: Sequence[Message] = ()
+    """What the checkpoint has left; of a subagent that was forked and has none, what it shares with its parent."""
     said: list[Said] = field(default_factory=list)
     """What was said since, and what the compaction left."""
     line: set[str] = field(default_factory=set)
@@ -105,13 +112,23 @@ def follow(log: SessionLog, known: State | None) -> State:
     return read(log.path, tip=tip)
 
 
-def read(path: str, *, tip: str | None) -> State:
-    """All that the file holds, seen from the entry that the next one follows."""
+def read(path: str, *, tip: str | None, rows: Rows | None = None) -> State:
+    """All that the file holds, seen from the entry that the next one follows.  `rows`: what stands in the place of
+    results, by the uuid of the entry and the id of the call; None: what the file says.
+    """
     try:
         inode = os.stat(path).st_ino
     except FileNotFoundError:
         return State()
-    return state_of(restored_at(path, tip), inode=inode)
+    found = restored_at(path, tip)
+    if rows is not None:
+        folder = os.path.join(path.removesuffix(".jsonl"), "tool-results")
+        shown = tuple(metadata.replaced(dict(record), rows, folder=folder) for record in found.sources)
+        found = replace(found, entries=shown, replacements={})
+    state = state_of(found, inode=inode)
+    if found.boundary is None and os.path.basename(path).startswith(AGENT):
+        state.inherited = _shared(path)
+    return state
 
 
 def restored_at(path: str, tip: str | None) -> Restored:
@@ -124,6 +141,7 @@ def state_of(found: Restored, *, inode: int) -> State:
     """What was restored, as an engine looks at it."""
     state = State(end=found.end, inode=inode, checkpoint=found.checkpoint, boundary=found.boundary)
     if found.checkpoint is not None:
+        state.inherited = found.checkpoint.messages
         state.ledger = Ledger.from_record(found.checkpoint.ledger)
     for record in found.entries:
         state.add(record)
@@ -135,6 +153,24 @@ def state_of(found: Restored, *, inode: int) -> State:
         if state.holds(record):
             state.note(record)
     return state
+
+
+def _shared(path: str) -> Sequence[Message]:
+    """What a forked subagent shares with the conversation that it was forked from, as that one was sent it then;
+    nothing for any other subagent, and where that cannot be read any more.
+    """
+    with Session.open(path) as session:
+        reference = session.metadata.get(REFERENCE)
+        rows = metadata.replacements(session.scope, agent_id=session.agent_id)
+    if reference is None:
+        return ()
+    agent_id, tip = reference.get("parentAgentId"), reference.get("parentLastUuid")
+    try:
+        place = Place.of(f"{os.path.dirname(os.path.dirname(path))}.jsonl")
+        parent = read(place.path if agent_id is None else place.agent_path(str(agent_id)), tip=str(tip), rows=rows)
+    except (OSError, ValueError, LookupError, SessionError):
+        return ()
+    return (*parent.inherited, *(each.message for each in parent.said))
 
 
 def _advance(state: State, path: str) -> bool:
