@@ -235,3 +235,8 @@ def test_a_loaded_view_outlives_its_session(tmp_path):
         view = session.view("active")
         loaded = view.load()
     assert (uuids(loaded), loaded.uuids, loaded.kind) == (["a", "b"], ("a", "b"), "active")
+
+
+def test_a_view_that_ends_with_a_summary_holds_what_the_compaction_kept(session_of):
+    session = session_of(*COMPACTED)
+    assert shown(session, "active", at="s") == ["B", "s", "c", "d"]

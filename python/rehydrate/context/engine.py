@@ -334,7 +334,7 @@ class Engine:
                 compaction.checkpoint,
                 summary=compaction.summary,
                 preserve=compaction.preserve,
-                expect=restored.newest,
+                expect=scene.state.newest,
             )
         return compaction.checkpoint
 

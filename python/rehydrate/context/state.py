@@ -43,6 +43,8 @@ class State:
     checkpoint: Checkpoint | None = None
     boundary: str | None = None
     """The newest compaction, by uuid; None: there is none."""
+    newest: str | None = None
+    """The compaction that was written last, on whatever branch."""
     inherited: Sequence[Message] = ()
     """What the checkpoint has left; of a subagent that was forked and has none, what it shares with its parent."""
     said: list[Said] = field(default_factory=list)
@@ -140,6 +142,7 @@ def restored_at(path: str, tip: str | None) -> Restored:
 def state_of(found: Restored, *, inode: int) -> State:
     """What was restored, as an engine looks at it."""
     state = State(end=found.end, inode=inode, checkpoint=found.checkpoint, boundary=found.boundary)
+    state.newest = found.newest
     if found.checkpoint is not None:
         state.inherited = found.checkpoint.messages
         state.ledger = Ledger.from_record(found.checkpoint.ledger)

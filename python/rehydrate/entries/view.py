@@ -98,11 +98,15 @@ def sendable(log: Log, view: View) -> View:
 
 def until(view: View, tip: int) -> View:
     """A view that ends with an entry: without the results and blocks that stand beside the line of descent behind it.
-    As it is when it does not hold the entry.
+    What a compaction kept behind its summary belongs to that.  As it is when it does not hold the entry.
     """
     if tip not in view.entries:
         return view
-    return _holding(view, view.entries[: view.entries.index(tip) + 1], dict(view.left_out))
+    end = view.entries.index(tip) + 1
+    if tip not in view.preserved:
+        while end < len(view.entries) and view.entries[end] in view.preserved:
+            end += 1
+    return _holding(view, view.entries[:end], dict(view.left_out))
 
 
 def given(scope: Scope, parent: Scope) -> View:

@@ -1,0 +1,144 @@
+import random
+from contextlib import suppress
+from dataclasses import fields
+
+import pytest
+
+from rehydrate.context import Engine, Policy, Request, Superseded, checkpoint
+from rehydrate.context import records as made
+from rehydrate.context.state import follow, read
+from rehydrate.session import SessionLog, Sessions, assistant, result, user
+
+from .agents import Script
+
+KINDS = (
+    *("ask", "ask", "answer", "answer", "steps", "put", "pin", "usage", "attempt", "title"),
+    *("retract", "rewind", "snip", "replace", "other", "compact", "late"),
+)
+REQUEST = Request(model="m", format="anthropic")
+
+
+@pytest.fixture
+def log(tmp_path):
+    with Sessions(tmp_path).new(str(tmp_path)) as opened:
+        yield opened
+
+
+def seen(state):
+    """All that a state says, in a form to be compared."""
+    about = {each.name: getattr(state, each.name) for each in fields(state)}
+    return about | {"open_attempts": list(state.open_attempts), "inherited": list(state.inherited), "line": set()}
+
+
+def step(log, draw, script, uuids):
+    """Something that can happen to a log."""
+    kind = draw.choice(KINDS)
+    some = draw.choice(uuids) if uuids else None
+    if kind == "ask" or some is None:
+        uuids.append(log.append(user(script.text(4))))
+    elif kind == "answer":
+        uuids.append(log.append(assistant(script.text(4), message={"id": f"m{len(uuids)}"})))
+    elif kind in ("steps", "late"):
+        name = f"c{len(uuids)}"
+        uuids.append(log.append(assistant([{"type": "tool_use", "id": name, "name": "ls", "input": {}}])))
+        if kind == "late":
+            uuids.append(log.append(user("meanwhile")))
+        uuids.append(log.append(user([result(name, script.text(6))])))
+    elif kind == "put":
+        log.append(made.put("Exact next action", script.text(3), status="open", supersedes=None, after=log.tip))
+    elif kind == "pin":
+        log.append(made.pin(some, after=draw.choice((some, log.tip))))
+    elif kind == "usage":
+        log.append(made.usage(None, format="anthropic", after=log.tip))
+    elif kind == "attempt":
+        log.append(made.attempt("a", draw.choice(("open", "done")), after=some))
+    elif kind == "title":
+        log.append({"type": "custom-title", "customTitle": "x"})
+    elif kind == "rewind":
+        uuids.append(log.append({**user("again"), "parentUuid": some}))
+    elif kind == "snip":
+        log.snip([some])
+    elif kind == "replace":
+        row = {"messageUuid": some, "toolUseId": "c1", "blockIndex": 0, "kind": "prune", "replacement": "gone"}
+        log.replace_content([row])
+    elif kind == "other":  # another process
+        with SessionLog(log.place, cwd="/") as other:
+            other.append(user("from elsewhere"))
+    elif kind == "compact" and log.tip:
+        log.compact("what was", trigger="auto", preserve=[log.tip] if draw.random() < 0.5 else [])
+    elif kind == "retract":
+        with suppress(ValueError):  # a compaction cannot be
+            log.retract(some)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_was_appended_is_read_as_all_is_read_anew(log, seed):
+    draw, script, uuids, state = random.Random(seed), Script("anthropic", seed=seed), [], None
+    for _ in range(25):
+        for _ in range(draw.choice((1, 1, 2))):
+            step(log, draw, script, uuids)
+        state = follow(log, state)
+        assert seen(state) == seen(read(log.path, tip=log.tip))
+
+
+def test_what_plainly_follows_is_read_alone(log, monkeypatch):
+    log.append(user("one"))
+    state = follow(log, None)
+    monkeypatch.setattr("rehydrate.context.state.restore", None)
+    log.append([assistant("two"), made.pin("u", after=None), user("three")])
+    again = follow(log, state)
+    assert again is state
+    assert [each.message["content"] for each in state.said][-1] == "three"
+
+
+def test_a_log_that_was_not_begun_holds_nothing(log):
+    log.append({"type": "custom-title", "customTitle": "x"})
+    assert follow(log, None).said == []
+
+
+def compacting(log):
+    """An engine whose next request is to be compacted."""
+    script = Script("anthropic")
+    engine = Engine(log, window=8_000, policy=Policy(reserve=1_000), clock=lambda: 0.0)
+    while engine.explain(REQUEST)["phase"] != "compaction_due":
+        engine.append(script.request())
+        engine.append(script.answer(calls=0)[0], script.request())
+    return engine
+
+
+def test_two_engines_that_compact_one_session_send_the_same(log):
+    first = compacting(log)
+    log.flush()
+    with SessionLog(log.place, cwd="/") as other:
+        second = Engine(other, window=8_000, policy=Policy(reserve=1_000), clock=lambda: 0.0)
+        second.explain(REQUEST)  # has seen it as it was before
+        mine, theirs = first.prepare(REQUEST), second.prepare(REQUEST)
+    assert theirs.messages == mine.messages
+
+
+def test_an_engine_that_another_process_was_faster_than_prepares_anew(log, monkeypatch):
+    engine = compacting(log)
+    tried: list[object] = []
+
+    def commit(*args, **given):
+        tried.append(args)
+        if len(tried) == 1:
+            raise Superseded("compacted meanwhile")
+        return checkpoint.commit(*args, **given)
+
+    monkeypatch.setattr("rehydrate.context.engine.commit", commit)
+    assert engine.prepare(REQUEST).checkpoint is not None
+    assert len(tried) == 2
+
+
+def test_a_compaction_that_another_process_was_faster_than_is_void(log, monkeypatch):
+    engine = compacting(log)
+    before = read(log.path, tip=log.tip).said
+
+    def commit(*_, **__):
+        raise Superseded("compacted meanwhile")
+
+    monkeypatch.setattr("rehydrate.context.engine.commit", commit)
+    with pytest.raises(Superseded):
+        engine.compact()
+    assert read(log.path, tip=log.tip).said == before
