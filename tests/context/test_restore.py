@@ -13,6 +13,7 @@ from rehydrate.context.checkpoint import commit
 from rehydrate.context.restore import restore
 from rehydrate.session import (
     NewerVersion,
+    NotASession,
     Place,
     Session,
     SessionLog,
@@ -147,6 +148,22 @@ def test_a_log_that_is_not_there_holds_nothing_but_no_entry_is_found_in_it(log):
     assert restore(log.path).entries == ()
     with pytest.raises(FileNotFoundError):
         restore(log.path, at="u1")
+
+
+@pytest.mark.parametrize("begun", [b"", b'{"type":"session","for'])
+def test_a_log_whose_writer_was_killed_as_it_began_holds_nothing(place, open_log, begun):
+    os.makedirs(os.path.dirname(place.path))
+    Path(place.path).write_bytes(begun)
+    assert (restore(place.path).entries, restore(place.path).tip) == ((), None)
+    with open_log() as log:
+        talk(log, "one")
+    assert view(restore(place.path)) == ["one", "one!"]
+
+
+def test_what_is_no_log_is_refused(tmp_path):
+    (tmp_path / "notes.jsonl").write_text("hello\n")
+    with pytest.raises(NotASession):
+        restore(str(tmp_path / "notes.jsonl"))
 
 
 def test_a_file_of_a_later_version_is_refused_though_only_its_end_is_read(log, monkeypatch):

@@ -15,7 +15,7 @@ from rehydrate.entries import view as rules
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import member, text_member
 from rehydrate.entries.scope import BOUNDARY, boundaries, summary_in
-from rehydrate.session import DamagedLine, Record, Session
+from rehydrate.session import DamagedLine, NotASession, Record, Session
 from rehydrate.session.damage import NO_RECORD
 from rehydrate.session.line import check
 from rehydrate.session.reading import PAYLOAD
@@ -75,7 +75,10 @@ def restore(path: str, *, at: str | None = None) -> Restored:
     except FileNotFoundError:
         if at is not None:
             raise
-        return _nothing(path)
+    except NotASession:
+        if at is not None or line_start(path, os.path.getsize(path)):
+            raise
+    return _nothing(path)  # it is not there, or who began it was killed before its first line was whole
 
 
 def _nothing(path: str) -> Restored:
