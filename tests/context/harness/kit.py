@@ -5,6 +5,7 @@ The text is written as the kit writes a transcript, a line `[role] ...` for each
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from compaction_kit.benchmark import run_budget_benchmark
 from compaction_kit.compacted import CompactedContext
 from compaction_kit.generated import build_generated_session
 from compaction_kit.runner import run_conformance
+from compaction_kit.semantic_corpus import build_semantic_heldout_session, build_semantic_session
 
 Wire = list[dict[str, Any]]
 Trim = Callable[[Wire, int], Wire]
@@ -53,6 +55,18 @@ def kept(trim: Trim, *, seeds: range = range(1, 5)) -> dict[float, dict[str, Any
     """What the kit's own benchmark finds after five rounds, for budgets of 10, 20 and 30 % of the characters."""
     payload = run_budget_benchmark({"trim": lambda: Compactor(trim)}, seeds=tuple(seeds))
     return {entry["budget_fraction"]: entry for entry in payload["entries"]}
+
+
+def stale(trim: Trim, fraction: float, *, seeds: range = range(1, 5)) -> Counter[str]:
+    """The facts of its two corpora of reworded updates whose superseded value is there after five rounds."""
+    found: Counter[str] = Counter()
+    for build in (build_semantic_session, build_semantic_heldout_session):
+        for seed in seeds:
+            session, canaries, _ = build(seed)
+            run = run_conformance(session, Compactor(trim), rounds=5, canaries=canaries, budget_fraction=fraction)
+            text = run.rounds[-1].context.text.lower()
+            found.update(each.id for each in canaries if any(old.lower() in text for old in each.superseded_tokens))
+    return found
 
 
 def kept_of_generated(trim: Trim, fraction: float, *, seeds: range) -> tuple[float, int]:
