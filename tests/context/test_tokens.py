@@ -116,6 +116,13 @@ def test_the_package_itself_can_be_used_beside_it():
 
 
 @needs_exact
+def test_the_compiled_part_is_loaded_once():
+    ours = "from rehydrate.context.tokens import _compiled; one = _compiled()"
+    theirs = "from bpe_openai import _bindings as two; print(one is two is _compiled())"
+    assert run(ours, theirs) == "True\n"
+
+
+@needs_exact
 def test_only_the_compiled_part_is_loaded():
     assert run(
         "from rehydrate.context.tokens import Exact; Exact()", "import sys; print('bpe_openai' in sys.modules)"

@@ -73,7 +73,7 @@ def _compiled() -> Any:
         raise ImportError("an exact count of tokens needs the extra `tokens`: pip install 'rehydrate[tokens]'")
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    # A compiled module can be loaded only once: whoever imports the package afterwards is to find this one.
+    # Whoever imports the package afterwards is to find this one: some compiled modules refuse to be loaded twice.
     return sys.modules.setdefault(_COMPILED, module)
 
 
