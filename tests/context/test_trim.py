@@ -99,6 +99,17 @@ def test_calls_at_the_end_that_wait_for_results_stay_open():
     assert made[-1] == waiting[0]
 
 
+def test_a_call_whose_id_was_used_before_does_not_keep_the_earlier_one_open():
+    messages = [said("user", "Look."), *called("a")[:1], said("user", "Go on."), *called("a")[:1]]
+    made = trim(messages, budget=10_000, meter=METER)
+    assert [each["role"] for each in made] == ["user", "assistant", "tool", "user", "assistant", "tool"]
+
+
+def test_nothing_stays_nothing():
+    assert trim([], budget=100, meter=METER) == []
+    assert trim(called("gone")[1:], budget=100, meter=METER) == []
+
+
 def test_a_dead_call_in_the_middle_is_answered_before_it_is_sent():
     messages = [said("user", "Look."), *called("dead")[:1], said("user", "Go on.")]
     made = trim(messages, budget=10_000, meter=METER)

@@ -5,12 +5,13 @@ whole, and is cut only when it cannot fit.  Nothing is remembered between calls:
 text.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import ContextExhausted, InvalidProjection
 from .ledger import Ledger
-from .messages import Message, calls, is_request, results, text
+from .messages import Block, Message, calls, is_request, results, text
 from .meter import MESSAGE, Meter
 from .plan import Plan, has_thoughts, plan_surveyed
 from .repair import repair
@@ -62,6 +63,8 @@ def trim(
         if excess <= 0:
             break
         limit = min(limit, plan.tokens) - excess
+    if not written:
+        return []
     wrong = violations(written, format=format, source=_origin(plan, survey))
     wrong = [each for each in wrong if not (pending and each.code == "unanswered_call")]
     if wrong:
@@ -76,6 +79,10 @@ class _AsSent(Meter):
         super().__init__(meter.counter)
         self._meter = meter
         self._has_batches = form.has_batches
+
+    def block(self, block: Block) -> int:
+        """Tokens of one block."""
+        return self._meter.block(block)
 
     def message(self, message: Message) -> int:
         """Tokens of a message, and of those that it becomes."""
@@ -103,7 +110,9 @@ def _pending(messages: Sequence[Message]) -> set[str]:
         if is_request(message) or (message.get("role") == "assistant" and (not name or answer_id(message) != name)):
             break
         called.update(str(call.get("id")) for call in calls(message))
-    return called - {str(each.get("tool_use_id")) for message in messages for each in results(message)}
+    answered = {str(each.get("tool_use_id")) for message in messages for each in results(message)}
+    used = Counter(str(call.get("id")) for message in messages for call in calls(message))
+    return {name for name in called - answered if used[name] == 1}
 
 
 def _last_answer(messages: Sequence[Message]) -> int | None:
