@@ -188,3 +188,12 @@ def test_a_compaction_that_was_interrupted_leaves_nothing_wrong(log):
     talk(log, "one")
     log.append_durable({"type": "compaction-attempt", "attempt": "a", "state": "open", "after": None})
     assert codes(log.path) == []
+
+
+def test_t39_a_checkpoint_that_neither_covers_nor_keeps_an_entry_is_told(log):
+    talk(log, "one", "two")
+    restored = restore(log.path)
+    made = checkpoint_of(restored, 2)
+    log.compact("s", trigger="manual", preserve=[restored.entries[-1]["uuid"]], checkpoint=made.record())
+    found = verify(log.path).findings
+    assert [each.code for each in found] == ["range"] and "neither covers nor keeps 1 entries" in found[0].text

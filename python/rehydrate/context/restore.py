@@ -100,13 +100,6 @@ def _read(session: Session, at: str | None, *, start: int) -> Restored:
         return _restored(session, tip, found, checkpoint, bad, start=start)
 
 
-def restored_in(session: Session, tip: int | None) -> Restored:
-    """What a log that is read as a whole holds at an entry; None: where its conversation ends."""
-    with session.log.keeping():
-        tip = leaf(session.scope) if tip is None else tip
-        return _restored(session, tip, *_sound(session, tip, is_window=False), start=0)
-
-
 def _sound(
     session: Session, tip: int | None, *, is_window: bool
 ) -> tuple[rules.View, Checkpoint | None, dict[int, str]]:

@@ -15,7 +15,7 @@ from rehydrate.session import DamagedLine, Session
 from .assembling import assemble
 from .checkpoint import digest_of
 from .errors import BadCheckpoint
-from .restore import Restored, _nothing, _read, _restored, _sound, checkpoint_at
+from .restore import Restored, _nothing, _read, _restored, _sound, checkpoint_at, kept_by
 from .validate import violations
 from .view import said_of
 from .wire import FORMATS
@@ -118,6 +118,11 @@ def _checkpoint(session: Session, mark: int, before: Restored, uuid: str) -> Fin
     covered = before.sources[: 0 if checkpoint.through is None else uuids.index(checkpoint.through) + 1]
     if digest_of(covered) != checkpoint.digest:
         return Finding("digest", f"{called} was made of other entries than those that it covers", uuid)
+    kept = kept_by(session.log.record(mark))
+    lost = [each for each in uuids[len(covered) :] if each not in kept]
+    if lost:
+        told = f"neither covers nor keeps {len(lost)} entries that were before it, first {str(lost[0])[:8]}"
+        return Finding("range", f"{called} {told}", uuid)
     if checkpoint.session_id != before.session_id:
         return None
     numbers = [number if type(number := source.get("seq")) is int else None for source in covered] or [None]
