@@ -91,6 +91,16 @@ def test_what_plainly_follows_is_read_alone(log, monkeypatch):
     assert [each.message["content"] for each in state.said][-1] == "three"
 
 
+def test_an_engine_of_a_log_that_was_compacted_does_not_look_through_all_of_it(log, monkeypatch):
+    engine = compacting(log)
+    engine.prepare(REQUEST)
+    engine.append({"role": "user", "content": "go on"})
+    log.flush()
+    monkeypatch.setattr("rehydrate.session.lookup.end", None)
+    with SessionLog(log.place, cwd="/") as other:
+        assert Engine(other, window=8_000).prepare(REQUEST).messages[-1]["content"] == "go on"
+
+
 def test_a_log_that_was_not_begun_holds_nothing(log):
     log.append({"type": "custom-title", "customTitle": "x"})
     assert follow(log, None).said == []

@@ -108,6 +108,7 @@ def follow(log: SessionLog, known: State | None) -> State:
     Raises what `SessionLog.flush` and `restore` raise.
     """
     log.flush()
+    log._look_up(lambda: restore(log.path).tip)
     tip = log.tip
     if known is not None and _advance(known, log.path) and known.tip == tip:
         return known

@@ -115,6 +115,14 @@ class SessionLog:
                 self._tip = lookup.end(self.path, is_agents=self.agent_id is not None)
             return self._tip
 
+    def _look_up(self, end: Callable[[], str | None]) -> None:
+        """Let somebody say what the tip is who can tell it without a look through all of the file.  `end` is asked only
+        where it is not known yet; what it raises is raised.
+        """
+        with self._lock:
+            if isinstance(self._tip, _NotLookedUp):
+                self._tip = end()
+
     # -- appending ----------------------------------------------------------------------------------------------------
 
     def append(self, entries: Entry | Iterable[Entry]) -> str | None:
