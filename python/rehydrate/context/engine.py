@@ -238,8 +238,8 @@ class Engine:
         return self._judged.over_budget(scene.work, judge)
 
     def _prunes(self, scene: Scene) -> list[Replacement]:
-        said = time_of({"timestamp": scene.state.last_time})
-        idle_s = None if said is None else self._clock() - said
+        answered = time_of({"timestamp": scene.state.answered})
+        idle_s = None if answered is None else self._clock() - answered
         budget = UNBOUNDED if scene.snapshot.available is None else scene.snapshot.available
         if idle_s is None or idle_s <= self.policy.cache_lifetime_s:
             held = self._held.tokens(scene.work)  # more than those that may be pruned

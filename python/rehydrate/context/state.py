@@ -62,8 +62,9 @@ class State:
     """How the last compaction stands: a record; None: there was none since the checkpoint."""
     open_attempts: dict[str, None] = field(default_factory=dict)
     """Compactions that were begun and of which no end is known."""
-    last_time: str = ""
-    """When the last entry was made, as it says; empty: it does not."""
+    answered: str = ""
+    """When the last answer was given, as it says: until then the provider has kept what was sent.  Empty: nothing says
+    so."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """An entry that follows the last one."""
@@ -73,11 +74,9 @@ class State:
             self.said.append(said)
         self.line.add(uuid)
         self.tip = uuid
-        self._tell_time(record)
-
-    def _tell_time(self, record: Mapping[str, Any]) -> None:
-        time = record.get("timestamp")
-        self.last_time = time if isinstance(time, str) else ""
+        if record.get("type") == "assistant":
+            time = record.get("timestamp")
+            self.answered = time if isinstance(time, str) else ""
 
     def holds(self, record: Mapping[str, Any]) -> bool:
         """Whether a record of an engine is of this line of descent, and not in its checkpoint already."""
