@@ -1,6 +1,7 @@
 """Logs for tests of checkpoints: sessions that grow, and compactions of them that need no plan."""
 
 from rehydrate.context.checkpoint import Checkpoint, commit
+from rehydrate.context.ledger import Ledger
 from rehydrate.context.restore import restore
 from rehydrate.session import assistant, user
 
@@ -20,7 +21,7 @@ def checkpoint_of(restored, covered, text=SUMMARY, **changed):
     """A checkpoint that covers so many entries."""
     given = {
         "messages": [{"role": "user", "content": text}],
-        "ledger": [{"heading": "Exact next action", "payload": "go on"}],
+        "ledger": Ledger().put("Exact next action", "go on").record(),
         "figures": {"before": 100, "after": 10},
         **{"reason": "manual", "strategy": "fallback", "outcome": "completed"},
         **changed,

@@ -107,6 +107,14 @@ BROKEN = {
 }
 
 
+@pytest.mark.parametrize("change", [{"payload": "changed"}, {"status": None}, {"heading": 1}, {"seq": "x"}])
+def test_a_ledger_that_no_engine_could_begin_with_is_refused(restored, change):
+    made = checkpoint_of(restored, 4)
+    (item,) = made.ledger
+    with pytest.raises(BadCheckpoint, match=r"the ledger of a checkpoint cannot be read"):
+        checkpoint_of(restored, 4, ledger=[{**item, **change}])
+
+
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_what_is_none_is_refused_and_says_why(restored, broken):
     with pytest.raises(BadCheckpoint) as raised:

@@ -22,6 +22,7 @@ from rehydrate.session.line import encode
 from rehydrate.session.window import marks_since
 
 from .errors import BadCheckpoint, Superseded
+from .ledger import Ledger
 from .messages import Message
 
 if TYPE_CHECKING:
@@ -235,9 +236,12 @@ def _check(record: Mapping[str, Any]) -> None:
         name in FIGURES and type(value) is int and value >= 0 for name, value in figures.items()
     ):
         raise BadCheckpoint(f"the figures of a checkpoint are numbers of tokens: {', '.join(FIGURES)}")
-    ledger = record["ledger"]
-    if not isinstance(ledger, (list, tuple)) or not all(isinstance(item, Mapping) for item in ledger):
+    if not isinstance(record["ledger"], (list, tuple)):
         raise BadCheckpoint("the ledger of a checkpoint is a list of items")
+    try:
+        Ledger.from_record(record["ledger"])  # or an engine could not begin with it
+    except ValueError as error:
+        raise BadCheckpoint(f"the ledger of a checkpoint cannot be read: {error}") from None
     texts = [record["session_id"], *(each for each in (record["parent"], record["through"]) if each is not None)]
     if not all(isinstance(each, str) for each in texts):
         raise BadCheckpoint("the ids in a checkpoint are texts")
