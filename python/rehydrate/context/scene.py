@@ -13,7 +13,7 @@ from typing import Any
 
 from .assembling import Assembled, Assembler
 from .errors import Holder
-from .messages import Message, results
+from .messages import Block, Message, results
 from .meter import Baseline, Meter, Snapshot, measure
 from .policy import Policy
 from .projection import Request
@@ -118,6 +118,14 @@ class Remembering(Meter):
         tokens = self._meter.message(message)
         self._known[id(message)] = message, tokens
         return tokens
+
+    def block(self, block: Block) -> int:
+        """As the meter counts."""
+        return self._meter.block(block)
+
+    def fixed(self, *, system: object, tools: Sequence[Mapping[str, Any]] | None) -> int:
+        """As the meter counts."""
+        return self._meter.fixed(system=system, tools=tools)
 
 
 class _Chain:
