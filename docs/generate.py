@@ -1,5 +1,5 @@
-"""Writes the pages that are made from the code: `commands.md` from the commands, `scan.md` and `session-reference.md`
-from the docstrings.
+"""Writes the pages that are made from the code: `commands.md` from the commands, `scan.md`, `session-reference.md` and
+`context-reference.md` from the docstrings.
 
 Promises: the same source gives the same bytes, whatever the terminal, the version of click and the native module are.
 `--check` writes nothing and fails when a page is not what it would be.
@@ -22,6 +22,7 @@ from rehydrate.cli.group import rehydrate
 DOCS = Path(__file__).resolve().parent
 SCAN = DOCS.parent / "python" / "rehydrate" / "scan"
 SESSION = DOCS.parent / "python" / "rehydrate" / "session"
+CONTEXT = DOCS.parent / "python" / "rehydrate" / "context"
 MADE = "<!-- Made by `python docs/generate.py`: change the code, not this page. -->"
 
 
@@ -46,6 +47,11 @@ NOTES = {
         "the file cannot be read or holds no session, there is no such entry, something is there already, or `verify` "
         "found something wrong",
         "session",
+    ),
+    "context": Notes(
+        "the file cannot be read or holds no session, there is no such session or entry, or `verify` found something "
+        "wrong",
+        "context",
     ),
     "config": Notes("the settings file cannot be read, changed or written", "config"),
 }
@@ -134,7 +140,12 @@ def main() -> int:
 
 def pages() -> dict[Path, str]:
     """File and text of each page."""
-    made = {"commands.md": commands_page(), "scan.md": scan_page(), "session-reference.md": session_page()}
+    made = {
+        "commands.md": commands_page(),
+        "scan.md": scan_page(),
+        "session-reference.md": session_page(),
+        "context-reference.md": context_page(),
+    }
     return {DOCS / name: text for name, text in made.items()}
 
 
@@ -293,35 +304,78 @@ SESSION_MODULES = {
 """In the order of the page, with their headings; one without goes on under the heading before."""
 
 
+CONTEXT_MODULES = {
+    "engine": "The engine",
+    "aio": "",
+    "policy": "",
+    "projection": "",
+    "results": "",
+    "hostledger": "",
+    "ledger": "",
+    "trim": "Without a log",
+    "checkpoint": "Checkpoints",
+    "verifying": "",
+    "meter": "Counting",
+    "tokens": "",
+    "usage": "",
+    "messages": "Messages and formats",
+    "wire": "",
+    "validate": "",
+    "errors": "Errors",
+}
+"""As `SESSION_MODULES`."""
+
+
 def session_page() -> str:
-    """Every public name, by module."""
-    parts = [f"{MADE}\n", "# rehydrate.session, the reference\n"]
-    parts.append("What it is for, with examples, is told on [a page of its own](session.md).\n")
-    public = _imported(SESSION / "__init__.py")
-    assert public.keys() <= SESSION_MODULES.keys(), public.keys() - SESSION_MODULES.keys()
-    for module, heading in SESSION_MODULES.items():
+    """Every public name of `rehydrate.session`."""
+    return _reference("session", SESSION, SESSION_MODULES)
+
+
+def context_page() -> str:
+    """Every public name of `rehydrate.context`."""
+    return _reference("context", CONTEXT, CONTEXT_MODULES)
+
+
+def _reference(name: str, package: Path, modules: dict[str, str]) -> str:
+    """Every public name of a package, by module."""
+    parts = [f"{MADE}\n", f"# rehydrate.{name}, the reference\n"]
+    parts.append(f"What it is for, with examples, is told on [a page of its own]({name}.md).\n")
+    public = _imported(package / "__init__.py")
+    assert public.keys() <= modules.keys(), public.keys() - modules.keys()
+    for module, heading in modules.items():
         if module not in public:
             continue
-        found = _read(SESSION / f"{module}.py")
+        path = package / f"{module}.py"
+        found = _read(path if path.exists() else package / module / "__init__.py")
         if heading:
             parts += [f"## {heading}\n", _paragraphs(found.doc.partition("\n\n")[0])]
-        for name in public[module]:
-            if name in found.functions:
-                function = found.functions[name]
-                parts += [f"### {name}\n", _signature(function), _paragraphs(_doc(function))]
-            elif name in found.classes:
-                each = found.classes[name]
-                parts += [f"### {name}\n", _paragraphs(_doc(each)), *_members(each)]
-            else:
-                value, doc = found.names[name]
-                parts += [f"### {name}\n", f"```text\n{name} = {value}\n```\n", *([_paragraphs(doc)] if doc else [])]
+        for each in public[module]:
+            parts += [f"### {each}\n", *_named(found, each)]
     return "\n".join(parts)
+
+
+def _named(found: Public, name: str) -> Iterator[str]:
+    """What a module's public name is."""
+    if name in found.functions:
+        function = found.functions[name]
+        yield _signature(function)
+        yield _paragraphs(_doc(function))
+    elif name in found.classes:
+        each = found.classes[name]
+        yield _paragraphs(_doc(each))
+        yield from _members(each)
+    else:
+        value, doc = found.names[name]
+        yield f"```text\n{name} = {value}\n```\n"
+        if doc:
+            yield _paragraphs(doc)
 
 
 def _imported(path: Path) -> dict[str, list[str]]:
     """Module -> the public names that a package has from it, as it tells type checkers."""
-    branches = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.If)]
-    nodes = [node for branch in branches for node in branch.body if isinstance(node, ast.ImportFrom)]
+    body = ast.parse(path.read_text("utf-8")).body
+    told = [node for each in body for node in (each.body if isinstance(each, ast.If) else [each])]
+    nodes = [node for node in told if isinstance(node, ast.ImportFrom) and node.level]
     return {node.module or "": sorted(each.name for each in node.names) for node in nodes}
 
 
@@ -337,8 +391,9 @@ def _read(path: Path) -> Public:
     body = [each for node in tree.body for each in (node.body if isinstance(node, ast.If) else [node])]
     names = {}
     for node, after in zip(body, [*body[1:], None], strict=True):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            names[node.targets[0].id] = (ast.unparse(node.value), _text(after))
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(target, ast.Name) and node.value is not None:
+            names[target.id] = (ast.unparse(node.value), _text(after))
     return Public(
         ast.get_docstring(tree) or "",
         {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)},

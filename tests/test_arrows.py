@@ -16,7 +16,7 @@ ROOMS = {
     "_native": set(),
     "__main__": {"cli"},
     "cli": {
-        *("", "clients", "conversation", "entries", "hook", "paths", "recall", "redact"),
+        *("", "clients", "context", "conversation", "entries", "hook", "paths", "recall", "redact"),
         *("registration", "scan", "serve", "session", "settings", "state", "unseen"),
     },
     "clients": {"_native", "conversation", "digest", "entries", "paths", "scan", "transcripts", "unseen"},

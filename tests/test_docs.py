@@ -13,7 +13,7 @@ import click
 import pytest
 
 from docs import generate
-from rehydrate import hook, scan, session
+from rehydrate import context, hook, scan, session
 from rehydrate.cli.group import rehydrate
 from rehydrate.cli.options import Run
 
@@ -128,7 +128,7 @@ def test_every_python_example_passes_a_strict_type_check(tmp_path):
     assert files and done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["commands.md", "scan.md", "session-reference.md"])
+@pytest.mark.parametrize("name", ["commands.md", "scan.md", "session-reference.md", "context-reference.md"])
 def test_made_pages_are_current(name):
     path = ROOT / "docs" / name
     assert generate.pages()[path] == path.read_text("utf-8"), "run `python docs/generate.py`"
@@ -155,6 +155,11 @@ def test_the_page_of_the_library_has_every_public_name():
 def test_the_reference_of_sessions_has_every_public_name():
     headings = re.findall(r"(?m)^### (.+)$", generate.session_page())
     assert sorted(headings) == sorted(session.__all__)
+
+
+def test_the_reference_of_contexts_has_every_public_name():
+    headings = re.findall(r"(?m)^### (.+)$", generate.context_page())
+    assert sorted(headings) == sorted(context.__all__)
 
 
 def test_the_page_of_commands_has_every_command_with_an_example():

@@ -51,6 +51,19 @@ def choose(named: str | None, *, environ: Mapping[str, str], folder: str | None)
     return _by_id(named, clients.FOLDERS, environ)
 
 
+def own(named: str, *, environ: Mapping[str, str]) -> str:
+    """The file of a session of one's own agent: by its path, its folder's, its id, or the beginning of that.  Raises
+    NotFound; what is named by a path need not be one.
+    """
+    client, colon, rest = named.partition(":")
+    if colon and client == clients.OWN:
+        named = rest
+    elif os.sep in named or os.path.lexists(named):
+        place = clients.module(clients.OWN, "layout").place_of(named) if os.path.isdir(named) else None
+        return os.path.abspath(named if place is None else place.path)
+    return str(_by_id(named, (clients.OWN,), with_roots(environ)).place.path)
+
+
 def with_roots(environ: Mapping[str, str]) -> Mapping[str, str]:
     """The environment, with the folders of one's own sessions that the settings name."""
     roots = read_settings(environ)[0].session_roots

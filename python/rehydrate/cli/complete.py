@@ -6,7 +6,7 @@ what is offered on the command line as it is, so only names are offered that mea
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import click
@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from rehydrate.cli import output
 from rehydrate.cli.choose import WorkedIn, newest_first, with_roots
-from rehydrate.clients import FOLDERS
+from rehydrate.clients import FOLDERS, OWN
 
 OFFERED = 50
 """Conversations at most, the newest ones."""
@@ -29,8 +29,17 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 def complete_session(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
     """Ids, each with when it was written last and where it worked; files where no id begins so."""
+    return _ids(begun, FOLDERS)
+
+
+def complete_own(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The same, of sessions of one's own agent alone."""
+    return _ids(begun, (OWN,))
+
+
+def _ids(begun: str, names: Iterable[str]) -> list[CompletionItem]:
     try:
-        found = list(islice(_sessions(begun), OFFERED))
+        found = list(islice(_sessions(begun, names), OFFERED))
     except Exception:  # an error would stand in the middle of what is being typed
         found = []
     return found or [CompletionItem(begun, type="file")]
@@ -44,10 +53,10 @@ def complete_types(_: click.Context, __: click.Parameter, begun: str) -> list[Co
     return [CompletionItem(before + comma + each) for each in left]
 
 
-def _sessions(begun: str) -> Iterator[CompletionItem]:
+def _sessions(begun: str, names: Iterable[str]) -> Iterator[CompletionItem]:
     seen: set[str] = set()
     worked_in = WorkedIn()
-    for modified_s, client, place in newest_first(FOLDERS, with_roots(os.environ), prefix=begun):
+    for modified_s, client, place in newest_first(names, with_roots(os.environ), prefix=begun):
         if place.session in seen or not _PLAIN.fullmatch(place.session):
             continue
         seen.add(place.session)

@@ -20,7 +20,7 @@ from rehydrate.cli.options import Run, working_folder
 from rehydrate.session.errors import SessionError
 from rehydrate.settings import nearest
 
-COMMANDS = ("install", "uninstall", "doctor", "sessions", "show", "lineage", "scan", "session", "config")
+COMMANDS = ("install", "uninstall", "doctor", "sessions", "show", "lineage", "scan", "session", "context", "config")
 """One module of this package each, with the command under the same name."""
 
 _HELP_COLUMNS = 80

@@ -64,7 +64,7 @@ def show(path: str, kind: Any, at: str | None, as_json: bool) -> None:
       rehydrate session show 7d9f0c1e.jsonl --view wire --json
       rehydrate session show 7d9f0c1e.jsonl --at msg_0184587723
     """
-    with progress("reading the session"), _taken_for_one(path), library.Session.open(os.path.abspath(path)) as opened:
+    with progress("reading the session"), taken_for_one(path), library.Session.open(os.path.abspath(path)) as opened:
         view = _view(opened, kind, at).load()
         state = State.of(opened)
     if as_json:
@@ -90,8 +90,8 @@ def verify(path: str, as_json: bool) -> int:
     """
     wrong: list[DamagedLine] = []
     records = 0
-    with progress("checking every line"), _taken_for_one(path):
-        files = [os.path.abspath(path), *_agents_of(path)]
+    with progress("checking every line"), taken_for_one(path):
+        files = [os.path.abspath(path), *logs_of_agents(path)]
         for file in files:
             with library.Session.open(file) as opened:
                 wrong += opened.verify()
@@ -134,7 +134,7 @@ def export(path: str, target: str | None, as_json: bool) -> None:
       rehydrate session export 7d9f0c1e.jsonl -o ~/talk.zip
     """
     name = os.path.basename(path).removesuffix(".jsonl")
-    with progress("packing the session"), _taken_for_one(path):
+    with progress("packing the session"), taken_for_one(path):
         report = library.export(path, f"{name}.zip" if target is None else target)
     _tell(report, "packed into", as_json=as_json)
 
@@ -180,7 +180,7 @@ def branch(path: str, at: str | None, as_json: bool) -> None:
     Examples:
       rehydrate session branch 7d9f0c1e.jsonl --at 0b6dce0a-5d0f-4d3a-9a4e-2f6f2b1d7c11
     """
-    with progress("copying the session"), _taken_for_one(path), library.Session.open(path) as opened:
+    with progress("copying the session"), taken_for_one(path), library.Session.open(path) as opened:
         place = library.branch(opened, at=at)
         source = opened.id
     if as_json:
@@ -191,7 +191,7 @@ def branch(path: str, at: str | None, as_json: bool) -> None:
 
 
 @contextmanager
-def _taken_for_one(path: str) -> Iterator[None]:
+def taken_for_one(path: str) -> Iterator[None]:
     """Says of what is no session, but can become one, how."""
     try:
         yield
@@ -213,7 +213,7 @@ def _view(opened: "Session", kind: Any, at: str | None) -> "View":
     return opened.view(kind, at=at)
 
 
-def _agents_of(path: str) -> list[str]:
+def logs_of_agents(path: str) -> list[str]:
     """The logs of a session's subagents; none of a subagent's, or of a file that is no session's."""
     place = place_of(path)
     return [] if place is None else [place.agent_path(each) for each in library.agents_of(place)]

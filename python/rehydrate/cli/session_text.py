@@ -126,7 +126,7 @@ def for_people(state: State, view: "View") -> Iterator["RenderableType"]:
         yield output.heading(_who(record))
         if view.kind == "raw":
             continue
-        for part in _said(record):
+        for part in said(record):
             yield output.indented(output.visible(part.strip()))
 
 
@@ -138,29 +138,29 @@ def _facts(state: State, view: "View") -> Iterator[tuple[str, "RenderableType"]]
         yield "folder", output.short(state.cwd, os.environ)
     yield "entries", f"{state.entries:,}"
     if len(state.leaves) > 1:
-        yield "branches", _listed([_short_id(each, mark=state.leaf) for each in state.leaves])
+        yield "branches", listed([short_id(each, mark=state.leaf) for each in state.leaves])
     if state.agents:
-        yield "agents", _listed([output.one_line(each) for each in state.agents])
+        yield "agents", listed([output.one_line(each) for each in state.agents])
     if state.interruption is not None:
         yield "interrupted", _interruption(state.interruption)
     if state.live:
-        yield "open in", _listed([f"process {each.pid} ({output.one_line(each.kind)})" for each in state.live])
+        yield "open in", listed([f"process {each.pid} ({output.one_line(each.kind)})" for each in state.live])
     if state.damage:
-        yield "damage", _listed([damage_in_words(each) for each in state.damage])
+        yield "damage", listed([damage_in_words(each) for each in state.damage])
     yield "view", f"{view.kind}, {output.counted(len(view), 'message' if view.kind == 'wire' else 'record')}"
     if view.boundary is not None:
-        yield "begins with", f"the compaction {_short_id(view.boundary)}"
+        yield "begins with", f"the compaction {short_id(view.boundary)}"
     if view.gaps:
-        yield "gaps", _listed([f"before {_short_id(each.uuid)}: {each.why}" for each in view.gaps])
+        yield "gaps", listed([f"before {short_id(each.uuid)}: {each.why}" for each in view.gaps])
     if view.left_out:
-        yield "left out", _listed([f"{_short_id(uuid)}: {output.one_line(why)}" for uuid, why in view.left_out])
+        yield "left out", listed([f"{short_id(uuid)}: {output.one_line(why)}" for uuid, why in view.left_out])
 
 
 def _interruption(found: "Interruption") -> str:
     what = "a request has no answer" if found.was == "prompt" else "an answer was not finished"
     if not found.calls:
         return what
-    return f"{what}; without a result: {_listed([output.one_line(call.name or call.id) for call in found.calls])}"
+    return f"{what}; without a result: {listed([output.one_line(call.name or call.id) for call in found.calls])}"
 
 
 def damage_in_words(line: "DamagedLine") -> str:
@@ -168,12 +168,14 @@ def damage_in_words(line: "DamagedLine") -> str:
     return f"{output.homely(str(line), os.environ)} (at byte {line.offset})"
 
 
-def _listed(words: list[str]) -> str:
+def listed(words: list[str]) -> str:
+    """The first of several, and how many more there are."""
     more = len(words) - _LISTED
     return "; ".join(words[:_LISTED]) + (f"; and {more:,} more" if more > 0 else "")
 
 
-def _short_id(uuid: str, *, mark: str | None = None) -> str:
+def short_id(uuid: str, *, mark: str | None = None) -> str:
+    """The beginning of a uuid; `mark`: that of the entry which the conversation ends with."""
     return output.one_line(uuid[:8]) + (" (the conversation)" if uuid == mark else "")
 
 
@@ -185,7 +187,7 @@ def _who(record: Mapping[str, Any]) -> str:
     return "  ".join(output.one_line(word) for word in words if isinstance(word, str) and word)
 
 
-def _said(record: Mapping[str, Any]) -> Iterator[str]:
+def said(record: Mapping[str, Any]) -> Iterator[str]:
     """What stands in it, part by part; a call on one line, and of a result the beginning."""
     spoken = record if "message" in record else {"message": record}
     for block in messages.blocks(dict(spoken)):

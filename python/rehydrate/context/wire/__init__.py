@@ -26,6 +26,7 @@ class Format(Protocol):
     """How one API takes messages."""
 
     name: str
+    """As `FORMATS` has it."""
     has_system: bool
     """Whether messages of the system may stand in the list."""
     has_batches: bool
