@@ -1,11 +1,14 @@
 """`rehydrate context`: what of a log a model is sent, and its checkpoints, looked at and checked."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rehydrate.cli import context
 from rehydrate.context import Engine, Policy, Request
 from rehydrate.context.restore import restore
 from rehydrate.context.wire import FORMATS
@@ -281,6 +284,15 @@ class TestDiff:
     def test_wrong_usage_is_2(self, shell, talk, words):
         done = shell.run("context", "diff", talk, *words)
         assert done.status == 2 and "name two logs, or one with --at" in done.err
+
+
+def test_the_formats_are_those_of_the_library():
+    assert tuple(FORMATS) == context.FORMATS
+
+
+def test_a_list_of_all_commands_does_not_load_the_library():
+    code = "import sys, rehydrate.cli.context; sys.exit('rehydrate.context' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_group_alone_shows_its_help(shell):

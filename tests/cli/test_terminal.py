@@ -29,6 +29,10 @@ COMMANDS = {
     "config": ("config",),
     "session": ("session", "show", "talk.jsonl"),
     "verify": ("session", "verify", "talk.jsonl"),
+    "explain": ("context", "explain", "talk.jsonl", "--window", "200000"),
+    "checkpoints": ("context", "verify", "talk.jsonl"),
+    "restore": ("context", "restore", "talk.jsonl"),
+    "diff": ("context", "diff", "talk.jsonl", "--at", "u1"),
 }
 """Everything that is told to people."""
 FINDABLE = {
@@ -40,6 +44,10 @@ FINDABLE = {
     "config": ("requests_chars", "24000"),
     "session": ("Read the list of what is here", "~/work/talk.jsonl", 'ls({{"path":"."}})', "result of c1:"),
     "verify": ("line 4", "~/work/talk.jsonl"),
+    "explain": ("~/work/talk.jsonl", "20,000 are kept for the answer", "requests"),
+    "checkpoints": ("line 4", "~/work/talk.jsonl", "1 fault"),
+    "restore": ("~/work/talk.jsonl", "README.md"),
+    "diff": ("~/work/talk.jsonl, up to u1", "only in B"),
 }
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
@@ -49,7 +57,8 @@ def _environ(laid_out, monkeypatch):
     monkeypatch.chdir(laid_out.cwd)
     with SessionLog(Place.of("talk.jsonl"), cwd=str(laid_out.cwd)) as log:
         call = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"path": "."}}
-        log.append([user("Read the list of what is here, all of it, and say it again."), assistant([call])])
+        asked = user("Read the list of what is here, all of it, and say it again.", uuid="u1")
+        log.append([asked, assistant([call])])
         log.append(user([result("c1", "README.md\n" * 9)], parentUuid="gone"))
 
 

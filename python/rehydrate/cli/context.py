@@ -1,4 +1,7 @@
-"""`rehydrate context`: what of a log a model is sent, and the checkpoints in it, looked at and checked."""
+"""`rehydrate context`: what of a log a model is sent, and the checkpoints in it, looked at and checked.
+
+The library is imported by the commands themselves: its name alone is wanted for a list of all commands.
+"""
 
 import json
 import os
@@ -16,15 +19,14 @@ from rehydrate.cli.complete import complete_own
 from rehydrate.cli.context_text import diff_for_people, explained_for_people, found_for_people, restored_for_people
 from rehydrate.cli.progress import progress
 from rehydrate.cli.session import logs_of_agents, taken_for_one
-from rehydrate.context import verify as look_through
-from rehydrate.context.explain import explain as explained
-from rehydrate.context.look import Look
-from rehydrate.context.validate import violations
-from rehydrate.context.wire import FORMATS
 
 if TYPE_CHECKING:
+    from rehydrate.context.look import Look
     from rehydrate.context.messages import Message
     from rehydrate.context.verifying import Finding
+
+FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini")
+"""Those of `rehydrate.context.FORMATS`."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -37,7 +39,7 @@ def _format(command: Command) -> Command:
     return click.option(
         "--format",
         "format",
-        type=click.Choice(tuple(FORMATS)),
+        type=click.Choice(FORMATS),
         help="Of the messages; without it: that of the last request.",
     )(command)
 
@@ -84,13 +86,17 @@ def explain(log: str, window: int | None, model: str | None, format: str | None,
       rehydrate context explain 7d9f0c1e --window 200000
       rehydrate context explain 7d9f0c1e --json
     """
+    from rehydrate.context.explain import explain as explained
+    from rehydrate.context.look import Look
+    from rehydrate.context.validate import violations
+
     with progress("reading the log"), _read(log) as path:
         look = Look.at(path, window=window, model=model, format=format)
         found = explained(look.scene, meter=look.meter, window=look.window)
         if "system" in found["holders"]:  # they are known together
             holders = [("system and tools" if what == "system" else what, n) for what, n in found["holders"].items()]
             found["holders"] = dict(holders)
-        wrong = violations(FORMATS[look.format].write(look.scene.messages), format=look.format)
+        wrong = violations(_sent(look), format=look.format)
         found |= {"violations": [{"code": each.code, "text": each.text} for each in wrong if look.scene.messages]}
     known = {"session": look.restored.session_id, "path": path, "format": look.format, "model": look.model}
     counter = look.meter.counter
@@ -118,6 +124,8 @@ def verify(log: str, as_json: bool) -> int:
       rehydrate context verify 7d9f0c1e
       rehydrate context verify 7d9f0c1e.jsonl --json
     """
+    from rehydrate.context import verify as look_through
+
     with progress("checking every line"), _read(log) as path:
         found = [look_through(file) for file in (path, *logs_of_agents(path))]
     findings = [(each.path, finding) for each in found for finding in each.findings]
@@ -155,10 +163,12 @@ def restore(log: str, at: str | None, format: str | None, as_json: bool) -> None
       rehydrate context restore 7d9f0c1e --format openai-chat --json
       rehydrate context restore 7d9f0c1e --at msg_0184587723 --json
     """
+    from rehydrate.context.look import Look
+
     with progress("reading the log"), _read(log) as path:
         look = Look.at(path, format=format, at=at)
         restored = look.restored
-        sent = FORMATS[look.format].write(look.scene.messages)
+        sent = _sent(look)
     document = {
         "version": output.VERSION,
         "session": restored.session_id,
@@ -205,6 +215,8 @@ def diff(a: str, b: str | None, points: tuple[str, ...], as_json: bool) -> None:
       rehydrate context diff 7d9f0c1e --at msg_0184587723
       rehydrate context diff 7d9f0c1e --at msg_0184587723 --at msg_0184587801 --json
     """
+    from rehydrate.context.look import Look
+
     if len(points) > 2 or (b is None and not points):
         raise click.UsageError("name two logs, or one with --at once or twice")
     ends = [*points, None, None]
@@ -233,6 +245,13 @@ def _read(log: str) -> Iterator[str]:
         yield path
 
 
+def _sent(look: "Look") -> list[dict[str, Any]]:
+    """The messages in the format."""
+    from rehydrate.context import FORMATS as formats
+
+    return formats[look.format].write(look.scene.messages)
+
+
 def _as_row(path: str, finding: "Finding") -> dict[str, Any]:
     line = finding.line
     place = {"line": line and line.line, "offset": line and line.offset}
@@ -245,7 +264,7 @@ def _without_messages(checkpoint: Any) -> dict[str, Any]:
     return {name: told[name] for name in told if name != "messages"}
 
 
-def _side(look: Look) -> dict[str, Any]:
+def _side(look: "Look") -> dict[str, Any]:
     restored = look.restored
     return {
         "session": restored.session_id,
