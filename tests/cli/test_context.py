@@ -110,6 +110,10 @@ class TestExplain:
         assert found["next"]["left"] == 63_000 - found["tokens"] and found["violations"] == []
         assert found["counter"]["name"] and isinstance(found["counter"]["exact"], bool)
 
+    def test_the_reserve_of_the_policy_can_be_told(self, shell, counted):
+        found = told(shell, "explain", counted, "--window", "100000", "--reserve", "20000")
+        assert (found["reserve"], found["lines"]["compaction"]) == (20_000, 64_000)
+
     def test_without_a_window_no_line_is_known(self, shell, counted):
         found = facts(shell.run("context", "explain", counted).out)
         assert found["window"] == "not known; name it with --window" and found["next"] == "not known without a window"

@@ -4,6 +4,8 @@ import pytest
 
 from rehydrate.context import Meter
 from rehydrate.context.look import Look
+from rehydrate.context.messages import text
+from rehydrate.session import assistant, user
 
 from .test_engine import SYSTEM, Agent, request_of, tools
 
@@ -44,3 +46,10 @@ def test_a_window_that_is_told_counts_and_else_that_of_the_last_compaction(log, 
 def test_a_log_of_which_nobody_has_recorded_anything_is_for_no_model(tmp_path, log):
     look = Look.at(log.path)
     assert (look.model, look.format, look.window, look.scene.messages) == (None, "anthropic", None, [])
+
+
+def test_of_a_forked_subagent_what_it_shares_is_among_the_messages(log):
+    log.append([user("hi"), assistant("hello")])
+    helper = log.sidechain("helper", type="fork", inherits=True)
+    helper.append_durable(user("go"))
+    assert [text(each["content"]) for each in Look.at(helper.path).scene.messages] == ["hi", "hello", "go"]

@@ -71,14 +71,22 @@ def context(ctx: click.Context) -> None:
     metavar="TOKENS",
     help="Of the model; without it: the one that the last compaction was made for.",
 )
+@click.option(
+    "--reserve",
+    type=click.IntRange(min=0),
+    metavar="TOKENS",
+    help="What the policy keeps for the answer; without it: 10 % of the window, between 8,192 and 32,768.",
+)
 @click.option("--model", metavar="NAME", help="A count by the provider holds for one; without it: the last one.")
 @_format
 @options.as_json
 @options.debug
-def explain(log: str, window: int | None, model: str | None, format: str | None, as_json: bool) -> None:
+def explain(
+    log: str, window: int | None, reserve: int | None, model: str | None, format: str | None, as_json: bool
+) -> None:
     """Show what the next request would hold, what holds the space, and which line comes next.
 
-    The lines are the usual ones: a compaction at 80 % of the window less its reserve. The log does not hold the system
+    The lines are the usual ones: a compaction at 80 % of the window less the reserve. The log does not hold the system
     prompt and the tools: they count as in the last request, where the provider has counted that.
 
     \b
@@ -91,7 +99,7 @@ def explain(log: str, window: int | None, model: str | None, format: str | None,
     from rehydrate.context.validate import violations
 
     with progress("reading the log"), _read(log) as path:
-        look = Look.at(path, window=window, model=model, format=format)
+        look = Look.at(path, window=window, reserve=reserve, model=model, format=format)
         found = explained(look.scene, meter=look.meter, window=look.window)
         if "system" in found["holders"]:  # they are known together
             holders = [("system and tools" if what == "system" else what, n) for what, n in found["holders"].items()]

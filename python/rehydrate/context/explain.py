@@ -7,10 +7,7 @@ from typing import Any
 from .assembling import Assembled
 from .messages import THOUGHTS, Message, blocks
 from .meter import MESSAGE, Meter
-from .policy import Policy
-from .projection import Request
-from .scene import Scene, Stage
-from .state import read
+from .scene import Scene
 from .survey import kind_of
 
 
@@ -61,19 +58,6 @@ def explain(scene: Scene, *, meter: Meter, window: int | None) -> dict[str, Any]
         "repaired": [{"code": each.code, "text": each.text} for each in scene.work.repaired],
         "revision": scene.revision,
     }
-
-
-def explain_log(
-    path: str,
-    *,
-    window: int | None,
-    request: Request,
-    meter: Meter | None = None,
-    policy: Policy | None = None,
-) -> dict[str, Any]:
-    """As `Engine.explain`, of a session's file, which nothing is written to.  Raises what `restore` raises."""
-    stage = Stage(window=window, meter=meter or Meter(), policy=policy or Policy())
-    return explain(stage.scene(read(path, tip=None), request), meter=stage.meter, window=window)
 
 
 def pinned_messages(work: Assembled, pins: set[str]) -> frozenset[int]:

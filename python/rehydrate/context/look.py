@@ -12,7 +12,7 @@ from .policy import Policy
 from .projection import Request
 from .restore import Restored, restore
 from .scene import Scene, Stage
-from .state import state_of
+from .state import read
 from .wire import FORMATS
 
 
@@ -49,15 +49,16 @@ class Look:
         *,
         at: str | None = None,
         window: int | None = None,
+        reserve: int | None = None,
         model: str | None = None,
         format: str | None = None,
     ) -> "Look":
-        """`at`: as for `restore`.  `format`: a name in `FORMATS`.  What is None is what it was in the last request.
+        """`at`: as for `restore`.  `reserve`: as for `Policy`.  `format`: a name in `FORMATS`.
 
-        Raises what `restore` raises.
+        What else is None is what it was in the last request.  Raises what `restore` raises.
         """
         restored = restore(path, at=at)
-        state = state_of(restored, inode=0)
+        state = read(path, tip=None if at is None else restored.tip)
         last = state.usage or {}
         if window is None and state.checkpoint is not None:
             window = state.checkpoint.figures.get("window")
@@ -68,6 +69,6 @@ class Look:
             format = ANY.format
         fixed = last.get("fixed")
         meter = _AsLast(fixed if type(fixed) is int and fixed > 0 else 0)
-        stage = Stage(window=window, meter=meter, policy=Policy())
+        stage = Stage(window=window, meter=meter, policy=Policy(reserve=reserve))
         scene = stage.scene(state, Request(model=model or "", format=format))
         return cls(path, restored, scene, meter, window, model, format)
