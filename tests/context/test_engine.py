@@ -440,6 +440,17 @@ def test_a_subagents_compaction_touches_nothing_of_its_parent(log):
         assert file.read() == before
 
 
+@pytest.mark.parametrize("begun", [b"", b'{"type":"session","for'])
+def test_a_subagent_whose_first_writer_was_killed_as_it_began_begins_anew(log, begun):
+    Agent(log).ask()
+    path = Path(log.place.agent_path("one"))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(begun)
+    helper = Agent(log.sidechain("one", type="helper"))
+    helper.ask()
+    assert "Request 1: " in sent(helper.prepare())
+
+
 def test_a_forked_subagent_is_sent_what_its_parent_was_sent(log):
     agent = Agent(log)
     for _ in range(14):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rehydrate.entries import metadata
-from rehydrate.session import Place, Session, SessionError, SessionLog
+from rehydrate.session import NotASession, Place, Session, SessionError, SessionLog
 from rehydrate.session.agents import REFERENCE
 from rehydrate.session.line import check
 from rehydrate.session.place import AGENT
@@ -162,9 +162,12 @@ def _shared(path: str) -> Sequence[Message]:
     """What a forked subagent shares with the conversation that it was forked from, as that one was sent it then;
     nothing for any other subagent, and where that cannot be read any more.
     """
-    with Session.open(path) as session:
-        reference = session.metadata.get(REFERENCE)
-        rows = metadata.replacements(session.scope, agent_id=session.agent_id)
+    try:
+        with Session.open(path) as session:
+            reference = session.metadata.get(REFERENCE)
+            rows = metadata.replacements(session.scope, agent_id=session.agent_id)
+    except NotASession:
+        return ()  # its writer was killed as it began
     if reference is None:
         return ()
     agent_id, tip = reference.get("parentAgentId"), reference.get("parentLastUuid")
