@@ -64,14 +64,17 @@ def test_a_subagents_entries_are_in_a_file_of_their_own(log, place):
     assert own[0]["parentUuid"] is None
 
 
-def test_an_agent_that_was_killed_before_its_first_message_can_begin(log, place):
+@pytest.mark.parametrize("begun", [b"", b'{"type":"session","for'])
+@pytest.mark.parametrize("inherits", [False, True])
+def test_an_agent_that_was_killed_before_its_first_line_was_whole_can_begin(log, place, begun, inherits):
     log.append_durable(user("one"))
     path = Path(place.agent_path("a1"))
     path.parent.mkdir(parents=True)
-    path.touch()
+    path.write_bytes(begun)
     assert agents_of(place) == {}
-    log.sidechain("a1", type="Explore").append_durable(user("look"))
+    log.sidechain("a1", type="Explore", inherits=inherits).append_durable(user("look"))
     assert list(agents_of(place)) == ["a1"] and said(str(path)) == ["look"]
+    assert ('"one"' in json.dumps(wire(place, "a1"))) == inherits
 
 
 def test_what_a_subagent_is_stands_beside_its_log_from_its_first_message_on(log, place):

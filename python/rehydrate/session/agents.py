@@ -14,16 +14,17 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rehydrate.entries import messages, metadata
 from rehydrate.entries import view as rules
 from rehydrate.entries.turns import waiting
-from rehydrate.paths import is_id
+from rehydrate.paths import is_id, open_file
 
 from .batch import Batch
 from .errors import SessionError
-from .log import SessionLog, _size
+from .log import SessionLog
 from .messages import result, user
 from .meta import read_meta, write_meta
 from .place import AGENT, Place
@@ -88,7 +89,7 @@ def sidechain(
     path = log.place.agent_path(agent_id)
     worktree = None if worktree is None else os.path.abspath(worktree)
     with log._lock:
-        if _size(path) or agent_id in log._agents:  # an empty one is of a process that was killed as it began
+        if _has_line(path) or agent_id in log._agents:
             raise FileExistsError(errno.EEXIST, "there is such an agent already", path)
         held = _shared(log) if inherits else []
         about = {"agentType": type, "description": description, "worktreePath": worktree}
@@ -207,8 +208,17 @@ def agents_of(place: Place) -> dict[str, dict[str, object]]:
     except FileNotFoundError:
         return {}
     ids = [each[len(AGENT) : -len(_JSONL)] for each in names if each.startswith(AGENT) and each.endswith(_JSONL)]
-    begun = [each for each in ids if is_id(each) and _size(place.agent_path(each))]
+    begun = [each for each in ids if is_id(each) and _has_line(place.agent_path(each))]
     return {each: read_meta(place.agent_meta_path(each)) for each in begun}
+
+
+def _has_line(path: str) -> bool:
+    """Whether a file has a whole line; one that has none is of a process that was killed as it began."""
+    try:
+        with open_file(path) as file:
+            return any(b"\n" in piece for piece in iter(partial(file.read, 4096), b""))
+    except FileNotFoundError:
+        return False
 
 
 def agent_wire(place: Place, agent_id: str) -> View:
