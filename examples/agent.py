@@ -1,4 +1,5 @@
-"""A small agent whose memory outlives it: tools, a streamed answer, a subagent and a fork over `rehydrate.session`.
+"""A small agent whose memory outlives it, and its model's window: tools, a streamed answer, a subagent and a fork over
+`rehydrate.session`, and `rehydrate.context` to decide what of it all the model is sent.
 
     python examples/agent.py ROOT
 
@@ -11,31 +12,24 @@ the one that it would have been.  What makes it so, in the order of the code bel
 3. What is streamed is for the eyes.  An answer becomes an entry when it is whole.
 4. A tool runs again after a crash only where that does no harm.  Of any other the model is told that nobody knows.
 5. Who is given a turn's result gets it after the flush.
+6. Each log has an engine of its own.  It is asked before each call of the model, and told after it; what it decides, a
+   compaction with it, is in the log before the model is asked.
 
-The model is a script, so that this runs anywhere; put your provider's client in the place of `Model`.
+The model is a script, so that this runs anywhere, and its window is so small that it is compacted again and again; put
+your provider's client in the place of `Model`.
 """
 
+import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rehydrate.session import (
-    Place,
-    Session,
-    SessionError,
-    SessionLog,
-    Sessions,
-    agents_of,
-    assistant,
-    fork,
-    result,
-    resume_agent,
-    user,
-)
+from rehydrate.context import Engine, Policy, Request
+from rehydrate.session import Place, Session, SessionError, SessionLog, Sessions, agents_of, fork, result, resume_agent
 
 Record = Any
 """A message or a block of one, as providers have them: a dictionary."""
@@ -49,38 +43,94 @@ def says(text: str, *calls: tuple[str, str, dict[str, str]]) -> list[Record]:
     return [{"type": "text", "text": text}, *blocks]
 
 
-REQUESTS = ["Find out when the train to Basel leaves, and write it down.", "Is it written down?"]
-IN_THE_FORK = ["And if we took the bus?"]
-SCRIPT = [
-    says("I ask the helper.", ("call_1", "helper", {"task": "When does the train to Basel leave?"})),
-    says(
-        "I write it down, and when to be there.",
-        ("call_2", "note", {"text": "The train leaves at 9:14."}),
-        ("call_3", "note", {"text": "Be there at 9:00."}),
-    ),
-    says("It leaves at 9:14, and that is written down."),
-    says("I look.", ("call_4", "notes", {})),
-    says("Yes, in two lines."),
-    says("I write that down, too.", ("call_5", "note", {"text": "The bus leaves at 9:30."})),
-    says("Then we leave at 9:30."),
+REQUESTS = [
+    "Find out when the train to Basel leaves, and write it down.",
+    "Is it written down?",
+    "And which one back?",
+    "And if we miss it?",
 ]
-HELPERS_SCRIPT = [says("I look it up.", ("call_6", "timetable", {"to": "Basel"})), says("It leaves at 9:14.")]
+IN_THE_FORK = ["And if we took the bus?"]
+TASK = "When does the train to Basel leave?"
+SCRIPT = {
+    REQUESTS[0]: says("I ask the helper.", ("call_1", "helper", {"task": TASK})),
+    TASK: says("I look it up.", ("call_2", "timetable", {"to": "Basel", "by": "train"})),
+    "call_2": says("And on Sundays?", ("call_3", "timetable", {"to": "Basel", "by": "train on Sundays"})),
+    "call_3": says("And on holidays?", ("call_4", "timetable", {"to": "Basel", "by": "train on holidays"})),
+    "call_4": says("It leaves at 9:14."),
+    "call_1": says(
+        "I write it down, and when to be there.",
+        ("call_5", "note", {"text": "The train leaves at 9:14."}),
+        ("call_6", "note", {"text": "Be there at 9:00."}),
+    ),
+    "call_6": says("It leaves at 9:14, and that is written down."),
+    REQUESTS[1]: says("I look.", ("call_7", "notes", {})),
+    "call_7": says("Yes, in two lines."),
+    REQUESTS[2]: says(
+        "I look it up.",
+        ("call_8", "timetable", {"to": "Bern", "by": "train"}),
+        ("call_9", "timetable", {"to": "Bern", "by": "night train"}),
+    ),
+    "call_9": says("I write it down.", ("call_10", "note", {"text": "The train back leaves at 18:14."})),
+    "call_10": says("At 18:14 we go back."),
+    REQUESTS[3]: says("I see what is left.", ("call_11", "timetable", {"to": "Bern", "by": "late train"})),
+    "call_11": says("Then there is one at 19:14."),
+    IN_THE_FORK[0]: says("I look it up.", ("call_12", "timetable", {"to": "Basel", "by": "bus"})),
+    "call_12": says("I write that down, too.", ("call_13", "note", {"text": "The bus leaves at 9:30."})),
+    "call_13": says("Then we leave at 9:30."),
+}
+"""What the model says to a request, and to the result of a call."""
+WINDOW = 1_100
 
 
 @dataclass(frozen=True)
 class Model:
-    """What a provider's client is: it is sent messages, and streams the answer to the last one."""
+    """What a provider's client is: it is sent a request, and streams the answer to its last message."""
 
-    script: Sequence[list[Record]]
     pace_s: float = 0.005
 
-    def stream(self, messages: Sequence[Record]) -> Iterator[str | list[Record]]:
-        """The text in pieces, then the whole content."""
-        answer = self.script[sum(message["role"] == "assistant" for message in messages)]
-        for word in answer[0]["text"].split():
+    def stream(self, body: Mapping[str, Any]) -> Iterator[str | Record]:
+        """The text in pieces, then the whole response."""
+        refuse(body)
+        content = SCRIPT[key_of(body["messages"][-1])]
+        for word in content[0]["text"].split():
             time.sleep(self.pace_s)
             yield f"{word} "
-        yield answer
+        yield {
+            "role": "assistant",
+            "content": content,
+            "stop_reason": "tool_use" if calls_in(content) else "end_turn",
+            "usage": {"input_tokens": tokens_of(body), "output_tokens": tokens_of(content)},
+        }
+
+
+def refuse(body: Mapping[str, Any]) -> None:
+    """Raises ValueError where a provider would: calls and results that are not in pairs, a window that is too small."""
+    if body["messages"][0]["role"] != "user":
+        raise ValueError("the first message is not the user's")
+    if tokens_of(body) > WINDOW:
+        raise ValueError("the prompt is too long")
+    waiting: list[str] = []
+    for message in (*body["messages"], {"role": "user", "content": "the end"}):
+        content = message["content"] if isinstance(message["content"], list) else []
+        if [block["tool_use_id"] for block in content if block["type"] == "tool_result"] != waiting:
+            raise ValueError(f"the results in {message} are not those of {waiting}")
+        waiting = [block["id"] for block in calls_in(content)]
+
+
+def calls_in(content: Sequence[Record]) -> list[Record]:
+    """The calls of tools among blocks."""
+    return [block for block in content if block["type"] == "tool_use"]
+
+
+def key_of(message: Record) -> str:
+    """What the script knows a message by."""
+    content = message["content"]
+    return str(content if isinstance(content, str) else content[-1].get("tool_use_id") or content[-1]["text"])
+
+
+def tokens_of(said: object) -> int:
+    """As this provider counts."""
+    return len(json.dumps(said)) // 4
 
 
 # -- the tools --------------------------------------------------------------------------------------------------------
@@ -94,7 +144,7 @@ UNKNOWN = "Interrupted before a result came. Whether it took effect is not known
 class Desk:
     """Where the tools work."""
 
-    log: SessionLog
+    engine: Engine
     """Of the session that they are called in."""
     folder: str
 
@@ -109,7 +159,10 @@ class Desk:
             return result(call["id"], repr(error), is_error=True)
 
     def note(self, call: Record) -> str:
-        """Writes a line, and with it the id of the call: so it is known whether that took effect."""
+        """Writes a line, and with it the id of the call: so it is known whether that took effect.
+
+        What it has done stands in the ledger, too, which no compaction forgets.
+        """
         line = f"{call['id']}\t{call['input']['text']}\n"
         with open(self._notes, "a+", encoding="utf-8") as file:
             file.seek(0)
@@ -117,6 +170,7 @@ class Desk:
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
+        self.engine.ledger.put("Workspace mutations", f"notes.txt: {call['input']['text']}")
         return "Written down."
 
     def notes(self, _: Record) -> str:
@@ -125,18 +179,19 @@ class Desk:
             return "".join(line.partition("\t")[2] for line in file)
 
     def timetable(self, call: Record) -> str:
-        """Where one would look it up."""
-        return f"{call['input']['to']}: 9:14, 10:14"
+        """Where one would look it up: long, as the results of tools are."""
+        to, by = call["input"]["to"], call["input"]["by"]
+        return "\n".join(f"{hour}:14 to {to} by {by}, platform {hour % 7 + 1}" for hour in range(5, 23))
 
     def helper(self, call: Record) -> str:
         """A subagent with a log of its own, which the id of the call names.  After a crash it goes on where it was."""
-        agent_id, task = call["id"], call["input"]["task"]
-        if agent_id in agents_of(self.log.place):
-            log = resume_agent(self.log, agent_id).log
+        agent_id, task, parent = call["id"], call["input"]["task"], self.engine.log
+        if agent_id in agents_of(parent.place):
+            engine = engine_of(resume_agent(parent, agent_id).log)
         else:
-            log = self.log.sidechain(agent_id, type="helper", description=task)
-            log.append_durable(user(task))
-        last = finish_turn(log, Model(HELPERS_SCRIPT), replace(self, log=log))
+            engine = engine_of(parent.sidechain(agent_id, type="helper", description=task))
+            engine.append({"role": "user", "content": task})
+        last = finish_turn(replace(self, engine=engine))
         return str(last["content"][-1]["text"])
 
     @property
@@ -146,46 +201,62 @@ class Desk:
 
 # -- the loop ---------------------------------------------------------------------------------------------------------
 
+REQUEST = Request(
+    model="script",
+    format="anthropic",
+    system="You plan journeys.",
+    tools=[{"name": name, "input_schema": {"type": "object"}} for name in sorted(SAFE_AGAIN)],
+)
+"""What is sent beside the messages."""
+POLICY = Policy(reserve=200, tools={"notes": "read", "timetable": "read"})
 
-def finish_turn(log: SessionLog, model: Model, desk: Desk) -> Record:
+
+def engine_of(log: SessionLog) -> Engine:
+    """Decides what of the log the model is sent."""
+    return Engine(log, window=WINDOW, policy=POLICY)
+
+
+def finish_turn(desk: Desk) -> Record:
     """Go on from what the log says until the model calls no tool any more; gives its last answer.
 
     A turn that begins and one that was interrupted anywhere look the same from here.
     """
+    engine = desk.engine
     called_now: set[str] = set()
     while True:
-        messages, calls = state_of(log)
+        last, calls = state_of(engine.log)
         if calls:
-            log.append(user([desk.use(call, is_new=call["id"] in called_now) for call in calls]))
-        elif messages[-1]["role"] == "user":
-            content = stream(model, messages)
-            called_now = {block["id"] for block in content if block["type"] == "tool_use"}
-            # Without calls it can wait for the queue: if it is lost the model is asked again, and nothing has happened.
-            append = log.append_durable if called_now else log.append
-            append(assistant(content, message={"stop_reason": "tool_use" if called_now else "end_turn"}))
+            results = [desk.use(call, is_new=call["id"] in called_now) for call in calls]
+            engine.append({"role": "user", "content": results})
+        elif last["role"] == "user":
+            response = stream(engine.prepare(REQUEST).body())
+            # Without calls it is not on disk yet: if it is lost the model is asked again, and nothing has happened.
+            engine.observe(response["usage"], response)
+            called_now = {call["id"] for call in calls_in(response["content"])}
         else:
-            log.flush()
-            return messages[-1]
+            engine.log.flush()
+            return last
 
 
-def state_of(log: SessionLog) -> tuple[list[Record], list[Record]]:
-    """The messages for the provider, and the calls that no result has come for."""
+def state_of(log: SessionLog) -> tuple[Record, list[Record]]:
+    """The last message, and the calls that no result has come for."""
     log.flush()
     with Session.open(log.path) as session:
-        calls: dict[str, Record] = {}
-        for entry in session.view("active"):
-            for block in entry.get("message", {}).get("content", ()):
-                if isinstance(block, dict) and block["type"] == "tool_use":
-                    calls[block["id"]] = block
-                elif isinstance(block, dict) and block["type"] == "tool_result":
-                    calls.pop(block["tool_use_id"], None)
-        return list(session.view("wire")), list(calls.values())
+        messages = [entry["message"] for entry in session.view("active") if "message" in entry]
+    calls: dict[str, Record] = {}
+    for message in messages:
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            if block["type"] == "tool_use":
+                calls[block["id"]] = block
+            elif block["type"] == "tool_result":
+                calls.pop(block["tool_use_id"], None)
+    return messages[-1], list(calls.values())
 
 
-def stream(model: Model, messages: Sequence[Record]) -> list[Record]:
-    """Show the answer while it comes; gives its content when it is whole."""
-    for piece in model.stream(messages):
-        if isinstance(piece, list):
+def stream(body: Mapping[str, Any]) -> Record:
+    """Show the answer while it comes; gives the response when it is whole."""
+    for piece in Model().stream(body):
+        if not isinstance(piece, str):
             print(flush=True)
             return piece
         print(piece, end="", flush=True)
@@ -194,13 +265,13 @@ def stream(model: Model, messages: Sequence[Record]) -> list[Record]:
 
 def play(log: SessionLog, requests: Sequence[str], *, desk: str, asked: int) -> None:
     """Have what was left unfinished finished, then every request that is not among the `asked` ones."""
-    model, tools = Model(SCRIPT), Desk(log, desk)
     with log:
+        tools = Desk(engine_of(log), desk)
         if os.path.exists(log.path):
-            finish_turn(log, model, tools)
+            finish_turn(tools)
         for request in requests[asked:]:
-            log.append_durable(user(request))
-            finish_turn(log, model, tools)
+            tools.engine.append({"role": "user", "content": request})
+            finish_turn(tools)
 
 
 # -- the session ------------------------------------------------------------------------------------------------------
@@ -245,7 +316,8 @@ def resume(sessions: Sessions, place: Place) -> tuple[SessionLog, int]:
         print("Interrupted: going on.", *resumed.restored.dropped, file=sys.stderr)
     with resumed.session as session:
         said = [entry for entry in session.view("scrollback") if entry["type"] == "user"]
-        return resumed.log, sum(isinstance(entry["message"]["content"], str) for entry in said)
+        asked = [entry for entry in said if isinstance(entry["message"]["content"], str)]
+        return resumed.log, sum("isCompactSummary" not in entry for entry in asked)
 
 
 if __name__ == "__main__":
