@@ -90,6 +90,10 @@ BROKEN = {
     "a message has no content": lambda made: changed(made, messages=[{"role": "user"}]),
     "a message of nobody": lambda made: changed(made, messages=[{"role": "host", "content": "x"}]),
     "a block is none": lambda made: changed(made, messages=[{"role": "user", "content": ["x"]}]),
+    "a block of no type": lambda made: changed(made, messages=[{"role": "user", "content": [{"type": {}}]}]),
+    "a call without an id": lambda made: changed(
+        made, messages=[{"role": "assistant", "content": [{"type": "tool_use", "id": [], "name": "ls"}]}]
+    ),
     "no reason": lambda made: changed(made, reason="because"),
     "no strategy": lambda made: changed(made, strategy="luck"),
     "no outcome": lambda made: changed(made, outcome=None),

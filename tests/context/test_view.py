@@ -1,7 +1,13 @@
+import json
+
 import pytest
 
+from rehydrate.context import FORMATS, Meter, violations
+from rehydrate.context.assembling import assemble
 from rehydrate.context.view import cut, said_of
 from rehydrate.session import assistant, user
+
+from .talk import call, result, text, thought
 
 
 def said(record):
@@ -66,3 +72,40 @@ def test_a_list_is_cut_where_whole_entries_follow(sources, covered, entries, exp
 
 def test_what_is_inherited_never_follows_a_cut():
     assert cut([[0], [1], [2]], 0, entries=3, inherited=2) == (2, 2)
+
+
+ODD = [None, 1, 1.5, True, [], {}, {"a": 1}, [{"type": {}}], ["x"], [1]]
+PLACES = [
+    *[
+        (entry, block, name)
+        for entry, block in ((1, 0), (1, 1), (1, 2), (2, 0))
+        for name in ("type", "id", "name", "text")
+    ],
+    *[(1, 0, "thinking"), (1, 2, "input"), (2, 0, "tool_use_id"), (2, 0, "content")],
+]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_whatever_stands_in_a_block_everything_else_is_sent_and_valid(place):
+    """A log may be another program's: one odd block must not end its conversation."""
+    entry, block, name = place
+    for odd in ODD:
+        records = [
+            {"type": "user", "uuid": "u1", "message": {"content": "Look."}},
+            {"type": "assistant", "uuid": "a1", "message": {"content": [thought(), text("I look."), call("c1")]}},
+            {"type": "user", "uuid": "r1", "message": {"content": [result("c1", [text("found")])]}},
+            {"type": "assistant", "uuid": "a2", "message": {"content": "Found."}},
+        ]
+        records[entry]["message"]["content"][block][name] = odd
+        messages = assemble((), [each for each in map(said_of, records) if each is not None]).messages
+        for format in FORMATS.values():
+            sent = format.write(messages)
+            assert violations(sent, format=format.name, source=messages) == []
+            assert "Look." in json.dumps(sent) and "Found." in json.dumps(sent)
+        assert Meter().messages(messages) > 0
+
+
+@pytest.mark.parametrize("odd", [7, {"a": 1}, ["x"], [{"type": None}]])
+def test_a_result_of_no_form_is_sent_as_text(odd):
+    found = said({"type": "user", "message": {"content": [{**result("c1"), "content": odd}]}})
+    assert json.loads(found["content"][0]["content"]) == odd

@@ -23,7 +23,7 @@ from rehydrate.session.window import marks_since
 
 from .errors import BadCheckpoint, Superseded
 from .ledger import Ledger
-from .messages import Message
+from .messages import Message, is_sound
 
 if TYPE_CHECKING:
     from .restore import Restored
@@ -257,7 +257,10 @@ def _is_message(message: object) -> bool:
     content = message.get("content")
     return message.get("role") in _ROLES and (
         isinstance(content, str)
-        or (isinstance(content, (list, tuple)) and all(isinstance(block, Mapping) for block in content))
+        or (
+            isinstance(content, (list, tuple))
+            and all(isinstance(block, Mapping) and is_sound(block) for block in content)
+        )
     )
 
 

@@ -17,6 +17,8 @@ Block = Mapping[str, Any]
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 """Types of blocks that a model has not said."""
 
+_RELIED_ON = {"text": ("text",), "tool_use": ("id", "name"), "thinking": ("thinking",)}
+
 
 def blocks(message: Message) -> Sequence[Block]:
     """The content as blocks: a text is one block, and what is no block is passed over."""
@@ -26,6 +28,25 @@ def blocks(message: Message) -> Sequence[Block]:
     if not isinstance(content, (list, Sequence)):
         return ()
     return [block for block in content if isinstance(block, (dict, Mapping))]  # a dict is told faster than a Mapping
+
+
+def is_sound(block: Block) -> bool:
+    """Whether a block has what everything else in here relies on: a type, and by that its text, or the ids by which
+    calls and results find each other.
+    """
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind == "tool_result":
+        content = block.get("content")
+        return isinstance(block.get("tool_use_id"), str) and (
+            content is None
+            or isinstance(content, str)
+            or (isinstance(content, list) and all(isinstance(each, dict) and is_sound(each) for each in content))
+        )
+    return all(isinstance(block.get(name), str) for name in _RELIED_ON.get(kind, ())) or (
+        kind == "text" and "wire" in block
+    )
 
 
 def calls(message: Message) -> Iterator[Block]:

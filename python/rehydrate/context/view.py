@@ -9,7 +9,8 @@ from typing import Any
 
 from rehydrate.entries import messages as entries
 
-from .messages import THOUGHTS, Message
+from .messages import THOUGHTS, Message, is_sound
+from .meter import as_json
 
 KEPT = ("id", "wire")
 """Members of a message in the log that belong to it in the neutral form, too; others are the provider's envelope."""
@@ -59,17 +60,27 @@ def said_of(record: Mapping[str, Any]) -> Said | None:
 
 
 def _content(content: object) -> str | list[Any]:
-    """A text, or blocks that say something; empty where nothing does."""
+    """A text, or sound blocks that say something; empty where nothing does."""
     if isinstance(content, str):
         return content if content.strip() else ""
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
         content = entries.blocks({"message": {"content": content}}) if content else []
     if all(_says_something(block) for block in content):
         return content
-    return [block for block in content if _says_something(block)]
+    mended = [_mended(block) for block in content]
+    return [block for block in mended if _says_something(block)]
+
+
+def _mended(block: dict[str, Any]) -> dict[str, Any]:
+    """A result whose content is of no form, as an odd writer may have left it, with that as text."""
+    if block.get("type") != "tool_result" or is_sound(block):
+        return block
+    return {**block, "content": as_json(block.get("content"))}
 
 
 def _says_something(block: Mapping[str, Any]) -> bool:
+    if not is_sound(block):
+        return False
     if block.get("type") != "text":
         return True
     text = block.get("text")
