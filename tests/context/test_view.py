@@ -74,7 +74,7 @@ def test_what_is_inherited_never_follows_a_cut():
     assert cut([[0], [1], [2]], 0, entries=3, inherited=2) == (2, 2)
 
 
-ODD = [None, 1, 1.5, True, [], {}, {"a": 1}, [{"type": {}}], ["x"], [1]]
+ODD = [None, "", 1, 1.5, True, [], {}, {"a": 1}, [{"type": {}}], ["x"], [1]]
 PLACES = [
     *[
         (entry, block, name)

@@ -17,8 +17,6 @@ Block = Mapping[str, Any]
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 """Types of blocks that a model has not said."""
 
-_RELIED_ON = {"text": ("text",), "tool_use": ("id", "name"), "thinking": ("thinking",)}
-
 
 def blocks(message: Message) -> Sequence[Block]:
     """The content as blocks: a text is one block, and what is no block is passed over."""
@@ -39,14 +37,20 @@ def is_sound(block: Block) -> bool:
         return False
     if kind == "tool_result":
         content = block.get("content")
-        return isinstance(block.get("tool_use_id"), str) and (
+        return _is_id(block.get("tool_use_id")) and (
             content is None
             or isinstance(content, str)
             or (isinstance(content, list) and all(isinstance(each, dict) and is_sound(each) for each in content))
         )
-    return all(isinstance(block.get(name), str) for name in _RELIED_ON.get(kind, ())) or (
-        kind == "text" and "wire" in block
-    )
+    if kind == "tool_use":
+        return _is_id(block.get("id")) and isinstance(block.get("name"), str)
+    if kind == "text":
+        return isinstance(block.get("text"), str) or "wire" in block
+    return kind != "thinking" or isinstance(block.get("thinking"), str)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def calls(message: Message) -> Iterator[Block]:
