@@ -205,6 +205,22 @@ def test_a_host_compacts_when_it_likes(log):
     assert "Request 9: " in sent(after)
 
 
+def test_a_compaction_commits_what_it_was_made_of_and_reads_the_log_no_second_time_for_it(log, monkeypatch):
+    agent = Agent(log, window=100_000)
+    for _ in range(8):
+        agent.turn()
+    agent.ask()
+    agent.prepare()
+
+    def never(*_args, **_more):
+        raise AssertionError("the log was restored once more")
+
+    monkeypatch.setattr(
+        "rehydrate.context.restore.restore", never
+    )  # what `commit` looks with, not what the engine does
+    assert agent.engine.compact() is not None
+
+
 def test_a_small_conversation_is_not_compacted(log):
     agent = Agent(log, window=100_000)
     agent.ask()

@@ -342,6 +342,7 @@ class Engine:
                 summary=compaction.summary,
                 preserve=compaction.preserve,
                 expect=scene.state.newest,
+                restored=restored,
             )
         return compaction.checkpoint
 
