@@ -57,3 +57,18 @@ def test_the_same_text_has_the_same_estimate():
 @pytest.mark.parametrize("unit", ["a", "A", " ", "\n", "\n ", "=", "-=", "'s", "a\u0301", "é", "漢", "7", "_", "aA"])
 def test_a_megabyte_of_one_thing_takes_no_long(unit):
     assert estimate.tokens(unit * (1_000_000 // len(unit))) > 0
+
+
+def test_what_was_estimated_before_has_the_price_that_it_has_alone():
+    texts = [kinds.of(kind, seed) for kind in kinds.KINDS for seed in range(2)]
+    alone = []
+    for text in texts:
+        estimate._known.cache_clear()
+        alone.append(estimate.tokens(text))
+    assert [estimate.tokens(text) for text in texts] == alone
+
+
+def test_no_long_piece_of_a_text_is_remembered():
+    estimate._known.cache_clear()
+    estimate.tokens("a" * (estimate.SHORT + 1))
+    assert estimate._known.cache_info().currsize == 0

@@ -29,6 +29,10 @@ _PIECES = re.compile(
 )
 """As o200k's own pattern cuts, in what Python's can say; an underscore has to be something that is no letter: NUL."""
 
+SHORT, REMEMBERED = 32, 8192
+"""Pieces up to so many characters have their price remembered, so many of them: most words of a text are in others,
+too."""
+
 _TOKEN = 100
 """Prices are in hundredths of a token."""
 
@@ -81,7 +85,13 @@ _SMOOTH = frozenset("#%*+-./=>~\0")
 def tokens(text: str) -> int:
     """About how many tokens; 0 for an empty text only."""
     pieces = Counter(_PIECES.findall(text.replace("_", "\0")))
-    return -(-sum(_price(piece) * times for piece, times in pieces.items()) // _TOKEN)
+    price = sum((_known if len(piece) <= SHORT else _price)(piece) * times for piece, times in pieces.items())
+    return -(-price // _TOKEN)
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def _known(piece: str) -> int:
+    return _price(piece)
 
 
 def _price(piece: str) -> int:
