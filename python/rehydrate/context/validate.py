@@ -35,7 +35,7 @@ def violations(
     ]
     found += _opening(turns, form)
     found += _Pairs(form).violations(turns)
-    if source is not None:
+    if source is not None and any(turn.thoughts or turn.tied for turn in turns):  # without any none is changed
         made_of = form.outline(form.write(source))
         found += _thoughts(turns, made_of, form)
         found += _ties(turns, made_of)
