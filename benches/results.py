@@ -25,7 +25,7 @@ from typing import Any
 from benches.measure import KEPT, PACKAGE, ROOT, figure
 from benches.targets import TARGETS
 
-SECTIONS = ("scan", "growth", "tools", "tree", "rehydration", "lineage", "hook", "kernels", "session")
+SECTIONS = ("scan", "growth", "tools", "tree", "rehydration", "lineage", "hook", "kernels", "session", "context_speed")
 RESULTS = Path(__file__).with_name("RESULTS.md")
 README = ROOT / "README.md"
 OPEN, CLOSE = "<!-- measured -->", "<!-- /measured -->"

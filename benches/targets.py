@@ -123,4 +123,8 @@ TARGETS = {
         "reads and checks the entries of the view",
     ),
     "queued": Target("entries of a session through the queue", "≥ 100,000 entries/s", 10, "µs an entry"),
+    "trim": Target("`trim` of 200 messages, every text counted before", "< 5 ms", 5, "ms"),
+    "validate": Target("200 messages validated", "< 1 ms", 1, "ms"),
+    "prepare": Target("`Engine.prepare` at 200 messages, nothing or one message new", "< 5 ms", 5, "ms"),
+    "restore": Target("a log restored from its newest checkpoint, whatever its length", "< 50 ms", 50, "ms"),
 }
