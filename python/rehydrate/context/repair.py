@@ -4,8 +4,9 @@ A broken pair in a stored conversation would make every later request fail.  The
 the view of it, the same way each time.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
 
 from rehydrate.session.wire import OPENING
 
@@ -50,7 +51,7 @@ class _Repairing:
         given: list[Message] = []
         for place, message in enumerate(messages):
             kept = self._in_their_roles(message, place)
-            if kept is message or kept["content"]:
+            if kept.get("content") or not _is_nothing(kept):
                 given.append(kept)
                 places.append(place)
         for each in arranged(given):
@@ -76,7 +77,9 @@ class _Repairing:
         kept: list[Block] = []
         for block in blocks(message):
             kind = block.get("type")
-            if kind == "text":
+            if not isinstance(kind, str) or (kind == "text" and not isinstance(block.get("text"), str)):
+                self._tell("no_message", place, "holds a block without a type, or a text that is none; it was left out")
+            elif kind == "text":
                 kept.append(block)
             elif kind in THOUGHTS and role != "assistant":
                 self._tell("wrong_role", place, "holds thoughts and is not the assistant's; they were left out")
@@ -85,8 +88,9 @@ class _Repairing:
             elif kind == "tool_result" and (role != "user" or not isinstance(block.get("tool_use_id"), str)):
                 self._tell("wrong_role", place, "holds a result that no user gave or has no id; it was left out")
             else:
-                kept.append(block)
-        return message if len(kept) == len(content or ()) else {**message, "content": kept}
+                kept.append(_of_blocks(block) if kind == "tool_result" else block)
+        is_whole = isinstance(content, Sequence) and len(kept) == len(content) and all(map(is_, kept, content))
+        return message if is_whole else {**message, "content": kept}
 
     def _calls(self, message: Message, place: int) -> list[Block] | None:
         """The blocks of an answer without a second call of the same id; None where all stay."""
@@ -150,8 +154,35 @@ class _Repairing:
             if message.get("role") == "assistant":
                 self._tell("first_not_user", 0, "begins, and is not the user's; one that says so was put before it")
                 self.messages.insert(index, {"role": "user", "content": OPENING})
-            if message.get("role") in ("assistant", "user"):
+                return
+            if message.get("role") == "user" and _says_something(message):
                 return
 
     def _tell(self, code: str, place: int, what: str) -> None:
         self.found.append(Violation(code, place, f"message {place} {what}"))
+
+
+def _of_blocks(result: Block) -> Block:
+    """The result without what in it is no block."""
+    content = result.get("content")
+    if content is None or isinstance(content, str):
+        return result
+    kept = [
+        block
+        for block in blocks(result)
+        if isinstance(kind := block.get("type"), str) and (kind != "text" or isinstance(block.get("text"), str))
+    ]
+    is_whole = isinstance(content, Sequence) and len(kept) == len(content)
+    return result if is_whole else {**result, "content": kept}
+
+
+def _is_nothing(message: Message) -> bool:
+    """Whether a message holds nothing at all, nor anything of its format's own."""
+    wire = message.get("wire")
+    members = wire.get("members") if isinstance(wire, Mapping) else None
+    return not isinstance(message.get("content"), str) and not (isinstance(members, Mapping) and any(members.values()))
+
+
+def _says_something(message: Message) -> bool:
+    """Whether a format that takes no blank texts would send it."""
+    return any(block.get("type") != "text" or str(block.get("text")).strip() for block in blocks(message))

@@ -36,7 +36,8 @@ def trim(
     of `FORMATS`.  `meter`: None for the usual one.  Calls at the very end that wait for their results stay open.
 
     Raises ContextExhausted where not even the active request, cut, fits with what must stay; ValueError for what is no
-    message of the format.
+    message of the format, or nothing that JSON can hold; InvalidProjection where a message that stays breaks the
+    format's rules in a way that no repair is known for.
     """
     form = FORMATS[format]
     meter = meter or Meter()

@@ -168,10 +168,13 @@ def _spelt(turn: Turn) -> str:
 
 
 def _ties(turns: Sequence[Turn], source: Sequence[Turn]) -> list[Violation]:
-    needed = {name: reasoning for turn in source for name, reasoning in turn.tied.items() if reasoning is not None}
+    needed: dict[str, list[object]] = {}  # what it may stand with: an id that was used again may have had several
+    for turn in source:
+        for name, reasoning in turn.tied.items():
+            needed.setdefault(name, []).append(reasoning)
     return [
         Violation("reasoning_missing", turn.place, f"message {turn.place} has {name} without its reasoning")
         for turn in turns
         for name, reasoning in turn.tied.items()
-        if needed.get(name, reasoning) != reasoning
+        if name in needed and None not in needed[name] and reasoning not in needed[name]
     ]

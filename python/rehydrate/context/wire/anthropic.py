@@ -21,6 +21,7 @@ from .parts import (
     mapping_at,
     own,
     placeholder,
+    shown,
     without_ours,
 )
 
@@ -82,7 +83,7 @@ def _read(message: object, place: int) -> Message:
     message = mapping_at(message, place)
     role, content = message.get("role"), message.get("content")
     if role not in _ROLES:
-        fail(place, f"has the role {role!r}")
+        fail(place, f"has the role {shown(role)}")
     if not isinstance(content, str):
         list_at(content, place, "`content`")
     if len(message) == 2:
@@ -154,7 +155,7 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
     except (KeyError, TypeError):
         return Turn(place, "system", faults=(("no_message", "is no message: it lacks `role` or `content`"),))
     if role not in _ROLES:
-        return Turn(place, "system", faults=(("no_message", f"has the role {role!r}, which the format has not"),))
+        return Turn(place, "system", faults=(("no_message", f"has the role {shown(role)}, which the format has not"),))
     if type(content) is str:
         if content and not content.isspace():
             return Turn(place, role, said=True, key=content)

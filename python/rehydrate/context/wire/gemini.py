@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..messages import Block, Message, blocks, text
-from .parts import THOUGHT_TYPES, Turn, dumped, fail, list_at, mapping_at, others, own, placeholder
+from .parts import NONE, THOUGHT_TYPES, Turn, dumped, fail, list_at, mapping_at, others, own, placeholder, shown
 
 NAME = "gemini"
 _SIDES = {"user": "user", "function": "user", None: "user", "model": "assistant", "system": "system"}
@@ -43,7 +43,7 @@ class Gemini:
         a word of the user before them.
         """
         written: list[dict[str, Any]] = []
-        tools: dict[object, object] = {}  # id of a call -> the tool
+        tools: dict[object, Block] = {}  # id of a call -> the call
         for message in messages:
             content = _content(message, tools)
             if content is None:
@@ -119,7 +119,7 @@ def _inside(part: Mapping[str, Any], spellings: Sequence[str]) -> tuple[str | No
 def _read(content: Mapping[str, Any], place: int, names: _Names) -> Message:
     role = content.get("role")
     if not isinstance(role, str | None) or role not in _SIDES:
-        fail(place, f"has the role {role!r}")
+        fail(place, f"has the role {shown(role)}")
     side = _SIDES[role]
     if side == "assistant":
         names.begin()
@@ -144,7 +144,7 @@ def _read_part(part: Mapping[str, Any], side: str, names: _Names) -> Block:
         return {"type": "text", "text": part["text"], **_kept({"members": members} if members else {})}
     for spellings, read in ((_CALL, _read_call), (_RESPONSE, _read_response)):
         spelt, inside = _inside(part, spellings)
-        if spelt is not None and (side == "assistant") == (spellings is _CALL):
+        if spelt is not None:
             block, wire = read(inside, names)
             members = others(part, frozenset({spelt}))
             wire |= {"members": members} if members else {}
@@ -212,7 +212,7 @@ def _join_last(written: list[dict[str, Any]]) -> None:
     del written[first + 1 :]
 
 
-def _content(message: Message, tools: dict[object, object]) -> dict[str, Any] | None:
+def _content(message: Message, tools: dict[object, Block]) -> dict[str, Any] | None:
     """The content for a message, None where nothing of it can be shown."""
     role, wire = message.get("role"), own(message, NAME)
     parts = [part for block in blocks(message) if (part := _part(block, tools)) is not None]
@@ -222,7 +222,7 @@ def _content(message: Message, tools: dict[object, object]) -> dict[str, Any] | 
     return {**({} if role == "absent" else {"role": role}), "parts": parts, **wire.get("members", {})}
 
 
-def _part(block: Block, tools: dict[object, object]) -> dict[str, Any] | None:
+def _part(block: Block, tools: dict[object, Block]) -> dict[str, Any] | None:
     kind, wire = block.get("type"), own(block, NAME)
     members = wire.get("members", {})
     if kind == "text":
@@ -230,7 +230,7 @@ def _part(block: Block, tools: dict[object, object]) -> dict[str, Any] | None:
     if kind in THOUGHT_TYPES:
         return {"text": block.get("thinking", ""), "thought": True, **members} if wire else None
     if kind == "tool_use":
-        tools[block.get("id")] = block.get("name")
+        tools[block.get("id")] = block
         return {wire.get("spelt", _CALL[0]): _call(block, wire), **members}
     if kind == "tool_result":
         return {wire.get("spelt", _RESPONSE[0]): _response(block, wire, tools), **members}
@@ -258,7 +258,7 @@ def _call(block: Block, wire: Mapping[str, Any]) -> dict[str, Any]:
     return {**_identity(block.get("id"), wire), "name": block.get("name"), **args, **wire.get("inside", {})}
 
 
-def _response(block: Block, wire: Mapping[str, Any], tools: Mapping[object, object]) -> dict[str, Any]:
+def _response(block: Block, wire: Mapping[str, Any], tools: Mapping[object, Block]) -> dict[str, Any]:
     content, name = block.get("content"), block.get("tool_use_id")
     said: Any = None
     if isinstance(content, str) and wire and "form" not in wire:
@@ -268,8 +268,10 @@ def _response(block: Block, wire: Mapping[str, Any], tools: Mapping[object, obje
             said = None  # we have put something else in its place
     if not isinstance(said, Mapping) and not (said is None and wire and content == "null"):
         said = {wire.get("form", "error" if block.get("is_error") else "output"): text(content)}
-    named = wire.get("name", tools.get(name, "unknown"))
-    return {**_identity(name, wire), "name": named, "response": said, **wire.get("inside", {})}
+    call = tools.get(name, NONE)
+    named = wire.get("name", call.get("name", "unknown"))
+    known = wire if wire else own(call, NAME)  # what we answer a call with has the id that the call has, or none, too
+    return {**_identity(name, known), "name": named, "response": said, **wire.get("inside", {})}
 
 
 def _outline(content: object, place: int, names: _Names) -> Turn:

@@ -23,6 +23,7 @@ from .parts import (
     own,
     parsed,
     placeholder,
+    shown,
     source_of,
     text_at,
     url_of,
@@ -91,7 +92,7 @@ def _read(message: Mapping[str, Any], place: int) -> Message:
             "content": [{"type": "tool_result", "tool_use_id": name, "content": content, **members}],
         }
     if role != "user" and role not in _SYSTEM:
-        fail(place, f"has the role {role!r}")
+        fail(place, f"has the role {shown(role)}")
     content = _read_content(message.get("content"), place)
     members = kept(NAME, {"role": role if role == "developer" else None, "members": others(message, _SAID)})
     return {"role": "user" if role == "user" else "system", "content": content, **members}
@@ -289,7 +290,7 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
     if role != "assistant":
         if role in _SYSTEM:
             return Turn(place, "system", said=True)
-        return Turn(place, "system", faults=(("no_message", f"has the role {role!r}, which the format has not"),))
+        return Turn(place, "system", faults=(("no_message", f"has the role {shown(role)}, which the format has not"),))
     listed = message.get("tool_calls")
     calls: Sequence[str] = ()
     faults: Sequence[tuple[str, str]] = ()

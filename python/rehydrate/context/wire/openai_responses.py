@@ -17,10 +17,12 @@ from .parts import (
     calls_key,
     dumped,
     fail,
+    list_at,
     mapping_at,
     others,
     own,
     parsed,
+    shown,
     source_of,
     text_at,
     url_of,
@@ -67,7 +69,7 @@ class OpenAIResponses:
                 found.append({"role": "assistant", "content": answer})
             given = _read_given(item, place)
             if item.get("type") == "reasoning":
-                reasoning = item.get("id")
+                reasoning = item.get("id") if isinstance(item.get("id"), str) else None
             elif reasoning is not None and "id" in item:
                 given[0] = {**given[0], "wire": {**given[0]["wire"], "after": reasoning}}
             answer += given
@@ -127,7 +129,7 @@ def _side(item: Mapping[str, Any]) -> str | None:
 def _read_item(item: Mapping[str, Any], place: int) -> Message:
     kind, side = item.get("type"), _side(item)
     if side is None:
-        fail(place, f"has the type {kind!r} and the role {item.get('role')!r}")
+        fail(place, f"has the type {shown(kind)} and the role {shown(item.get('role'))}")
     if kind in _RESULTS:
         return {"role": "user", "content": [_read_result(item, place)]}
     if kind not in (None, "message") or "content" not in item:
@@ -175,7 +177,9 @@ def _read_given(item: Mapping[str, Any], place: int) -> list[Block]:
     """The blocks for an item of the model; the first one has a `wire`, which tells where an item begins."""
     kind = item.get("type")
     if kind == "reasoning":
-        said = [each for each in (*(item.get("summary") or ()), *(item.get("content") or ())) if "text" in each]
+        parts = [*list_at(item.get("summary") or (), place, "`summary`")]
+        parts += list_at(item.get("content") or (), place, "`content`")
+        said = [each for each in parts if "text" in each]
         words = "\n".join(str(each["text"]) for each in said)
         return [{"type": "thinking", "thinking": words, "wire": {"format": NAME, "item": dict(item)}}]
     if kind in _CALLS and isinstance(item.get(_CALLS[kind]), str):
@@ -284,7 +288,8 @@ def _answer(message: Message, kinds: dict[object, str], there: set[object]) -> l
         begins_message = False
         if kind in THOUGHT_TYPES:
             if item:
-                there.add(item.get("id"))
+                if isinstance(item.get("id"), str):
+                    there.add(item["id"])
                 written.append(dict(item))
         elif kind == "tool_use":
             written.append(_call(block, item, kinds))
@@ -328,8 +333,9 @@ def _outline(item: Mapping[str, Any], place: int, side: str | None) -> Turn:
         return Turn(place, "system", faults=(("no_message", "is no item: it has neither a type nor a role"),))
     if item.get("type") not in _RESULTS:
         return Turn(place, side, said=True)
-    name = item.get("call_id") or item.get("approval_request_id") or item.get("id")
-    if not isinstance(name, str):
+    named = (item.get(member) for member in ("call_id", "approval_request_id", "id"))
+    name = next((name for name in named if isinstance(name, str)), None)
+    if name is None:
         return Turn(place, side, faults=(("no_message", "is a result that does not say of which call"),))
     return Turn(place, side, results=(name,))
 

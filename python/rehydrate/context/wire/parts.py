@@ -6,8 +6,10 @@ It counts only when it is written in the same format.
 """
 
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
@@ -18,6 +20,10 @@ OURS = frozenset({"wire", "rehydrate"})
 THOUGHT_TYPES = tuple(sorted(THOUGHTS))
 """As a tuple, which anything can be looked up in."""
 NONE: Mapping[str, Any] = MappingProxyType({})
+DEEPEST = 512
+"""Levels of lists and objects in a message: beyond some of them, no encoder of JSON writes it."""
+_MOST_BITS = 14_000
+"""Of a whole number: Python refuses to write one of more than 4,300 digits."""
 
 
 class Turn(NamedTuple):
@@ -79,7 +85,44 @@ def mapping_at(message: object, place: int) -> Mapping[str, Any]:
     """The message, where it is one at all."""
     if not isinstance(message, Mapping):
         fail(place, f"is no object but {type(message).__name__}")
+    wrong = not_json(message)
+    if wrong is not None:
+        fail(place, wrong)
     return message
+
+
+def not_json(value: object) -> str | None:
+    """What no encoder of JSON could write of a value, None where there is nothing like that; an object of another type
+    is for the host's own encoder.
+    """
+    todo = [(value, 1)]
+    while todo:
+        each, level = todo.pop()
+        if isinstance(each, (dict, Mapping)):
+            for name in each:
+                if not isinstance(name, str):
+                    return "holds a member whose name is no text"
+            inside: Iterable[object] = each.values()
+        elif isinstance(each, (list, tuple)):
+            inside = each
+        else:
+            if isinstance(each, int) and each.bit_length() > _MOST_BITS:
+                return "holds a number that is too long to be written"
+            continue
+        if level > DEEPEST:
+            return f"is nested in more than {DEEPEST} levels"
+        for one in inside:
+            if type(one) is not str and one is not None:  # most of them are texts
+                todo.append((one, level + 1))
+    return None
+
+
+def shown(value: object) -> str:
+    """A value in a sentence for people, whatever it is."""
+    try:
+        return reprlib.repr(value)
+    except (ValueError, RecursionError):
+        return f"something of the type {type(value).__name__}"
 
 
 def list_at(value: object, place: int, what: str) -> list[Mapping[str, Any]]:
@@ -133,15 +176,34 @@ def parsed(arguments: str) -> dict[str, Any]:
     if not arguments:
         return {}
     try:
-        found = json.loads(arguments)
+        found = _DECODER.decode(arguments)
     except (ValueError, RecursionError):
         return {"arguments": arguments}
-    return found if isinstance(found, dict) else {"arguments": arguments}
+    if not isinstance(found, dict) or (arguments.count("[") + arguments.count("{") > DEEPEST and not_json(found)):
+        return {"arguments": arguments}
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("JSON cannot be written with a number as large as that")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
 
 
 def dumped(value: object) -> str:
     """JSON of a value as short as it goes, characters as they are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except TypeError as error:
+        raise ValueError("a response or the input of a call holds what JSON cannot: write it as a text") from error
 
 
 def calls_key(calls: Sequence[str], words: Sequence[str]) -> object:
