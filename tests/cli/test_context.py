@@ -381,6 +381,7 @@ class TestEveryCommand:
             compact(log, text=odd)
             log.append({"type": "context-usage", "after": None, "model": odd, "format": odd, "fixed": 9})
             say(log, odd)
+            log.append(user(odd, sessionId=odd))
         for words in ((), ("--json",)):
             at = ("--at", "a1") if name == "diff" else ()
             done = shell.run("context", name, place.path, *at, *words)

@@ -111,6 +111,15 @@ def test_in_a_copy_without_what_was_taken_back_a_checkpoint_is_unproven_and_not_
     assert second != first  # that covers what is here
 
 
+def test_a_checkpoint_that_was_changed_is_told_in_a_copy_too(log, twice):
+    log.flush()
+    with Session.open(log.path) as session:
+        path = branch(session).path
+    change(path, b'[{"role":"user","content":"first"}]', b'[{"role":"user","content":"FIRST"}]')
+    found = verify(path)
+    assert ([each.code for each in found.findings], found.unproven) == (["checkpoint"], ())
+
+
 def boundaries_of(path):
     with Session.open(path) as session:
         return [each for each in session.view("raw") if each.get("subtype") == "compact_boundary"]
