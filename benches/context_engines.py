@@ -53,7 +53,7 @@ class Ours(Engine):
         self.meter = Meter(SimpleNamespace(count=count, name="shared", is_exact=True))
 
     def cut(self, messages: Any, budget: int) -> Any:
-        from rehydrate.context.trim import trim
+        from rehydrate.context.trimming import trim
 
         return trim(messages, budget=budget, format="openai-chat", meter=self.meter)
 

@@ -312,7 +312,7 @@ CONTEXT_MODULES = {
     "results": "",
     "hostledger": "",
     "ledger": "",
-    "trim": "Without a log",
+    "trimming": "Without a log",
     "checkpoint": "Checkpoints",
     "verifying": "",
     "meter": "Counting",

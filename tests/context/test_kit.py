@@ -10,7 +10,7 @@ import pytest
 
 from rehydrate.context.messages import blocks
 from rehydrate.context.meter import Meter
-from rehydrate.context.trim import trim
+from rehydrate.context.trimming import trim
 
 pytest.importorskip("compaction_kit", reason="compaction-conformance-kit is not here; it needs Python 3.11")
 

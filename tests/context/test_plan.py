@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rehydrate.context.ledger import Ledger
-from rehydrate.context.messages import THOUGHTS, blocks, is_request
+from rehydrate.context.messages import THOUGHTS, blocks, is_request, kind_of
 from rehydrate.context.meter import Meter
 from rehydrate.context.plan import plan
 from rehydrate.context.summary import read_summary
-from rehydrate.context.survey import kind_of
 from rehydrate.context.units import open_calls
 from rehydrate.context.validate import violations
 from rehydrate.context.wire import FORMATS

@@ -13,7 +13,7 @@ import pytest
 
 from rehydrate.context.meter import Meter
 from rehydrate.context.tokens import default_counter
-from rehydrate.context.trim import trim
+from rehydrate.context.trimming import trim
 from tests.context.harness.made import conversation
 from tests.context.harness.measures import A_MESSAGE, request_kept, texts, tokens
 from tests.context.harness.rules import faults, opens_with_user
@@ -108,7 +108,7 @@ def test_the_same_bytes_come_out_of_every_process():
     """Whatever the seed of its hashes is."""
     code = (
         "import hashlib, json\n"
-        "from rehydrate.context.trim import trim\n"
+        "from rehydrate.context.trimming import trim\n"
         "from tests.context.harness.made import conversation\n"
         "from tests.context.harness.written import FORMATS, written\n"
         "cut = [trim(written(conversation(s), f), budget=b, format=f) for s in range(8) for f in FORMATS\n"

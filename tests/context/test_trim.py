@@ -1,6 +1,9 @@
 """`trim`: messages of the wire within a budget, valid, with the last request, and nothing remembered between calls."""
 
 import copy
+import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 import rehydrate.context
 from rehydrate.context.errors import ContextExhausted
 from rehydrate.context.meter import Meter
-from rehydrate.context.trim import trim
+from rehydrate.context.trimming import trim
 from rehydrate.context.validate import violations
 from rehydrate.context.wire import FORMATS
 from tests.context.counters import Characters
@@ -180,3 +183,17 @@ def test_any_conversation_comes_out_valid_within_any_budget_or_not_at_all(messag
 
 def test_the_package_gives_it():
     assert rehydrate.context.trim is trim
+
+
+def test_who_does_not_ask_for_it_does_not_load_it():
+    code = (
+        "import sys, rehydrate.context; print(*(name for name in sys.modules if name.startswith('rehydrate.context.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == []

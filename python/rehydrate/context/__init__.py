@@ -17,8 +17,6 @@ calls.  The submodules are loaded when a name of theirs is first asked for.
 
 from importlib import import_module
 
-from .trim import trim  # at once: later its module would have the name
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .aio import AsyncEngine
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from .projection import Projection, Request
     from .results import Replacement
     from .tokens import Estimate, Exact, Learnt, TokenCounter, default_counter
+    from .trimming import trim
     from .usage import Usage, usage_of
     from .validate import check, violations
     from .verifying import Finding, Verified, verify
@@ -108,6 +107,7 @@ _MODULES = {
     "HostLedger": "hostledger",
     "Policy": "policy",
     "Replacement": "results",
+    "trim": "trimming",
 }
 
 

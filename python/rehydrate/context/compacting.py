@@ -6,15 +6,18 @@ Pure; the commit is the engine's.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from .assembling import Assembled
 from .checkpoint import Checkpoint
 from .messages import is_request
-from .plan import Plan
 from .restore import Restored
 from .results import FLOOR_TOKENS
 from .scene import Scene
 from .view import cut
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 STEP_PERCENT = 5
 """Of what is available: a compaction frees so much at least, and so much has to come to a conversation that could not
@@ -33,7 +36,7 @@ class Compaction:
 
 
 def compaction_of(
-    plan: Plan, work: Assembled, restored: Restored, *, figures: Mapping[str, int], reason: str
+    plan: "Plan", work: Assembled, restored: Restored, *, figures: Mapping[str, int], reason: str
 ) -> Compaction:
     """What commits a plan that was made for `work`, which was made of what is `restored`.
 

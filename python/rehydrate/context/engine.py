@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rehydrate.entries.messages import time_of
 from rehydrate.session import SessionError, SessionLog
@@ -34,7 +34,6 @@ from .hostledger import HostLedger
 from .ledger import Ledger
 from .messages import Message, calls, is_request
 from .meter import Baseline, Meter
-from .plan import Plan, plan
 from .policy import Policy
 from .projection import Projection, Request
 from .prune import prune
@@ -47,6 +46,9 @@ from .steady import Held, Judged, Written
 from .usage import usage_of
 from .wire import FORMATS
 from .workspace import RecentFile, recent_files
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 TRIES = 3
 """So often is a request prepared anew because another process has compacted the session meanwhile."""
@@ -294,6 +296,8 @@ class Engine:
         source = stage.meter.messages(work.messages)
         target = target_of(source=source, window=stage.window, fixed=fixed, handoff_line=snapshot.handoff_line)
         target = min(target, source * SOURCE_PERCENT // 100)  # of a small one, too, or next to nothing would go
+        from .plan import plan  # a third of what importing all of this takes
+
         name = records.attempt_id(after=scene.state.tip, reason=reason)
         self._note(records.attempt(name, "open", after=scene.state.tip), durable=False)
         planned = plan(
@@ -332,7 +336,7 @@ class Engine:
             messages, workspace=self.policy.workspace, ranks=self.policy.rank, denied=[os.path.abspath(sessions)]
         )
 
-    def _commit(self, scene: Scene, planned: Plan, *, figures: Mapping[str, int], reason: str) -> Checkpoint:
+    def _commit(self, scene: Scene, planned: "Plan", *, figures: Mapping[str, int], reason: str) -> Checkpoint:
         restored = restored_at(self.log.path, scene.state.tip)
         compaction = compaction_of(planned, scene.work, restored, figures=figures, reason=reason)
         with _committing("checkpoint", "the compaction"):

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .assembling import Assembled
-from .messages import THOUGHTS, Message, blocks
+from .messages import THOUGHTS, Message, blocks, kind_of
 from .meter import MESSAGE, Meter
 from .scene import Scene
-from .survey import kind_of
 
 
 def explain(scene: Scene, *, meter: Meter, window: int | None) -> dict[str, Any]:

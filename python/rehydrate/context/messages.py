@@ -83,3 +83,20 @@ def text(content: object) -> str:
         for block in content
         if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str)
     )
+
+
+def kind_of(message: Message) -> str | None:
+    """What a message of ours from an earlier plan is; None: it is none of ours."""
+    kind = mark_of(message).get("kind")
+    return kind if isinstance(kind, str) else None
+
+
+def mark_of(message: Message) -> Mapping[str, Any]:
+    """What an earlier plan has noted on a message of ours; nothing on any other."""
+    mark = message.get("rehydrate")
+    return mark if isinstance(mark, Mapping) else {}
+
+
+def marked(message: Message, kind: str) -> Message:
+    """The message with the mark of a kind; the very object where it has it."""
+    return message if kind_of(message) == kind else {**message, "rehydrate": {"kind": kind}}

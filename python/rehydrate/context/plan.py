@@ -15,12 +15,12 @@ from typing import Literal
 
 from .errors import Holder
 from .ledger import OPENING, Ledger
-from .messages import THOUGHTS, Message, blocks, calls, is_request, text
+from .messages import THOUGHTS, Message, blocks, calls, is_request, kind_of, mark_of, marked, text
 from .meter import Meter
 from .shorten import FLOOR, count, cut_request, shorten_unit
 from .signs import RULE
 from .summary import FileText, Summary, summarise
-from .survey import Survey, kind_of, mark_of, marked
+from .survey import Survey
 from .units import Unit
 
 TAIL_PERCENT = 20

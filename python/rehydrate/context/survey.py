@@ -1,11 +1,10 @@
-"""What is known of a list of messages before a compaction of it is planned, and the marks on messages of ours in it."""
+"""What is known of a list of messages before a compaction of it is planned."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from .errors import Holder
 from .ledger import Ledger
-from .messages import Message, text
+from .messages import Message, kind_of, mark_of, text
 from .meter import Meter
 from .statements import Statement, statements
 from .summary import FileText, read_summary, summarise
@@ -119,20 +118,3 @@ class Survey:
             return 0
         made = summarise(ledger=Ledger(ledger.open), statements=(), budget=_UNBOUNDED, meter=self.meter.counter)
         return self.meter.message({"role": "user", "content": made.text})
-
-
-def kind_of(message: Message) -> str | None:
-    """What a message of ours from an earlier plan is; None: it is none of ours."""
-    kind = mark_of(message).get("kind")
-    return kind if isinstance(kind, str) else None
-
-
-def mark_of(message: Message) -> Mapping[str, Any]:
-    """What an earlier plan has noted on a message of ours; nothing on any other."""
-    mark = message.get("rehydrate")
-    return mark if isinstance(mark, Mapping) else {}
-
-
-def marked(message: Message, kind: str) -> Message:
-    """The message with the mark of a kind; the very object where it has it."""
-    return message if kind_of(message) == kind else {**message, "rehydrate": {"kind": kind}}

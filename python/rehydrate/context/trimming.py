@@ -11,12 +11,12 @@ from typing import Any
 
 from .errors import ContextExhausted, InvalidProjection
 from .ledger import Ledger
-from .messages import Block, Message, calls, is_request, results, text
+from .messages import Block, Message, calls, is_request, kind_of, marked, results, text
 from .meter import MESSAGE, Meter
 from .plan import Plan, has_thoughts, plan_surveyed
 from .repair import repair
 from .summary import read_summary
-from .survey import Survey, kind_of, marked
+from .survey import Survey
 from .units import answer_id
 from .validate import violations
 from .wire import FORMATS, Format
