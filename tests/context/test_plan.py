@@ -310,6 +310,54 @@ def test_what_was_called_is_noted_and_results_are_not():
     assert "called ls" in made.summary and "secret" not in made.summary
 
 
+def rounds(messages, number, *, target=3000):
+    """The summary after so many compactions, with as much said between them."""
+    for at in range(number):
+        made, messages = planned([*messages, *talk(20), user(f"And now {at}?")], target)
+    return made.summary
+
+
+@pytest.mark.parametrize("number", [1, 3, 10])
+def test_what_was_asked_for_first_outlives_every_round_word_for_word(number):
+    found = rounds([user("Port the shop to Python 3.12. Never use black.")], number)
+    assert found.count("## First request\n- Port the shop to Python 3.12.\n") == 1
+    assert found.count("Never use black.") == 1
+
+
+def test_what_was_asked_for_first_is_told_once_it_is_not_the_active_request_any_more():
+    made, after = planned([user("Port the shop."), *steps(60)], 1500)
+    assert "First request" not in made.summary and "Port the shop." in [text["content"] for text in after]
+    made, _ = planned([*after, *talk(20), user("And now?")], 1500)
+    assert "## First request\n- Port the shop.\n" in made.summary
+
+
+def test_what_a_request_states_is_not_among_what_was_asked_for():
+    """It may be superseded by then."""
+    early = [user("Begin."), user("Run the tests. The port is 8080."), user("The port is 9090.")]
+    made, _ = planned([*early, *talk(5, chars=3000), user("And now?")], 10_000)
+    assert "asked: Run the tests.\n" in made.summary
+    assert "9090" in made.summary and "8080" not in made.summary
+
+
+def test_of_an_answer_that_is_left_out_it_is_noted_how_it_began():
+    made, _ = planned([*talk(20, chars=3000), user("And now?")], 30_000)
+    assert "answered: 12 is done. yyy" in made.summary
+
+
+def test_notes_of_an_earlier_compaction_stay_where_there_is_room():
+    _, after = planned([user("Begin."), user("Look at a.py."), *talk(4, chars=3000), user("And now?")], 10_000)
+    made, _ = planned([*after, *talk(4, chars=3000), user("And now?")], 10_000)
+    assert made.summary.index("asked: Look at a.py.") < made.summary.index("asked: Do 1.")
+
+
+def test_what_was_done_again_is_noted_where_it_was_done_last():
+    again = [user("Run it."), assistant(call("a", tool="run")), user(result("a"))]
+    other = [assistant(call("b", tool="read")), user(result("b")), assistant(call("c", tool="run")), user(result("c"))]
+    made, _ = planned([*again, *other, *talk(6, chars=3000), user("And now?")], 10_000)
+    assert made.summary.count("called run") == 1
+    assert made.summary.index("called read") < made.summary.index("called run")
+
+
 @settings(max_examples=60, deadline=None)
 @given(messages=conversations(), percent=st.integers(1, 100), data=st.data())
 def test_any_plan_is_valid_within_its_target_and_the_same_again(messages, percent, data):

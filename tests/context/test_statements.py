@@ -6,8 +6,21 @@ from hypothesis import strategies as st
 
 from rehydrate.context.ledger import OPENING
 from rehydrate.context.signs import RULE
-from rehydrate.context.statements import A_MESSAGE, STATEMENTS, Statement, statements
+from rehydrate.context.statements import A_MESSAGE, STATEMENTS, Statement, statements, unstated
 from tests.context.said import said
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Port the parser to C. Never touch the API.", "Port the parser to C."),
+        ("Port it.\n\nRULES:\n- Never push.\n- Use tabs always.\n\nThen tell me.", "Port it. Then tell me."),
+        ("Never push.", ""),
+        ("Why does this fail?\n```\nx = 1\n```", "Why does this fail?"),
+    ],
+)
+def test_what_is_asked_for_is_what_is_left_beside_what_holds(said, left):
+    assert unstated(said) == left
 
 
 def test_only_what_the_user_says_counts():

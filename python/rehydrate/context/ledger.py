@@ -32,11 +32,12 @@ NEXT = HEADINGS[-1]
 STATUSES = ("open", "failed", "done", "superseded")
 OPENING = "[rehydrate] Earlier messages, condensed; the original is intact in the log."
 """The first line of every summary, by which it is known again."""
+FIRST = "First request"
 SAID = "Said by the user"
 LEFT_OUT = "Left out"
 FILES = "Files"
 REQUEST = "Active request"
-SECTIONS = (SAID, LEFT_OUT, FILES, REQUEST)
+SECTIONS = (FIRST, SAID, LEFT_OUT, FILES, REQUEST)
 """What follows the ledger in a summary, in this order; no item can stand under such a heading."""
 HEADING_CHARS = 64
 PAYLOAD_CHARS = 2048

@@ -11,6 +11,7 @@ time grows with the number of messages and the length of what is kept.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from .errors import Holder
@@ -21,7 +22,6 @@ from .shorten import FLOOR, count, cut_request, shorten_unit
 from .signs import RULE
 from .summary import FileText, Summary, summarise
 from .survey import Survey
-from .units import Unit
 
 TAIL_PERCENT = 20
 """Of the target: for the newest units."""
@@ -269,10 +269,12 @@ class _Packing:
             stays.discard(survey.request)
         shown = {text for at in stays for text in survey.stated(at)}
         ledger, said = survey.known()
+        at, first = survey.first_asked()
         holds = [statement for statement in said if statement.text not in shown]
         made = summarise(
             ledger=ledger,
             statements=holds,
+            first=None if at in stays else first,
             notes=notes,
             files=survey.files,
             budget=budget,
@@ -283,22 +285,27 @@ class _Packing:
         return made
 
     def _notes(self, stop: int, budget: int) -> list[str]:
-        """A line each on the newest of the steps and requests that are left out, oldest first."""
+        """A line each on the newest of the steps and requests that are left out, and on those that were before, oldest
+        first; of lines that say the same the newest one."""
         survey = self._survey
         left = min(budget, self._goal * NOTES_PERCENT // 100)
-        found: list[str] = []
-        for at in range(stop - 1, survey.first - 1, -1):
-            if at in self._paid:
+        first, _ = survey.first_asked()
+        fresh = (
+            line
+            for at in range(stop - 1, survey.first - 1, -1)
+            if at not in self._paid and at != first
+            for line in _lines_about(survey, at)
+        )
+        known = (line for each in reversed(survey.earlier()) for line in reversed(each.notes))
+        found: dict[str, None] = {}
+        for line in chain(fresh, known):
+            if line in found:
                 continue
-            unit = survey.units[at]  # what a request states may no longer hold, and is in the summary where it does
-            if unit.kind == "request" and survey.stated(at):
-                continue
-            for line in _lines_about(unit, survey.of(at)):
-                left -= count(line, survey.meter)
-                if left < 0:
-                    return found[::-1]
-                found.append(line)
-        return found[::-1]
+            left -= count(line, survey.meter)
+            if left < 0:
+                break
+            found[line] = None
+        return list(found)[::-1]
 
     def _put_together(self, shortened: Sequence[Message], start: int, summary: str) -> None:
         survey = self._survey
@@ -339,14 +346,16 @@ def has_thoughts(message: Message) -> bool:
     return not isinstance(content, str) and any(block.get("type") in THOUGHTS for block in blocks(message))
 
 
-def _lines_about(unit: Unit, messages: Sequence[Message]) -> Iterator[str]:
-    """What to say of a unit that is left out, its last line first; not what an answer says: it may no longer hold."""
-    if unit.kind == "request":
-        said = " ".join(text(messages[0].get("content"))[: NOTE_CHARS * 2].split())
-        if said:
-            yield f"asked: {said if len(said) <= NOTE_CHARS else said[:NOTE_CHARS] + '…'}"
+def _lines_about(survey: Survey, at: int) -> Iterator[str]:
+    """What to say of a unit that is left out, its last line first."""
+    unit, messages = survey.units[at], survey.of(at)
+    if unit.kind == "request" and (asked := survey.asked(at, NOTE_CHARS)):
+        yield f"asked: {asked}"
+    if unit.kind == "answer" and (said := " ".join(text(messages[0].get("content"))[: NOTE_CHARS * 2].split())):
+        yield f"answered: {said if len(said) <= NOTE_CHARS else said[:NOTE_CHARS] + '…'}"
     for call in reversed(list(calls(messages[0]))):
         given = call.get("input")
         told = next((v for v in given.values() if isinstance(v, str)), "") if isinstance(given, dict) else ""
         told = " ".join(told[: NOTE_CHARS * 2].split())
-        yield f"called {call.get('name')}: {told if len(told) <= NOTE_CHARS else told[:NOTE_CHARS] + '…'}"
+        told = told if len(told) <= NOTE_CHARS else told[:NOTE_CHARS] + "…"
+        yield f"called {call.get('name')}{': ' if told else ''}{told}"

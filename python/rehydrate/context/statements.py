@@ -97,6 +97,19 @@ def statements(messages: Iterable[Message], *, earlier: Sequence[Statement] = ()
     return held.all()
 
 
+def unstated(text: str) -> str:
+    """What the user has written in a message beside what it states, as one line: mostly what is asked for."""
+    stated = sorted((each.text for each in _stated(text)), key=len, reverse=True)
+    lines = []
+    for line, _ in _own_lines(text):
+        for each in stated:
+            line = line.replace(each, " ")
+        line = " ".join(line.split())
+        if len(line) > 1 and not line.endswith((":", "：")):
+            lines.append(line)
+    return " ".join(lines)
+
+
 _Key = tuple[str | None, str]
 
 

@@ -1,19 +1,20 @@
 """The text that stands for the messages which a compaction took out, and what can be read out of it again.
 
-It is a message of the user, plain text, whose first line says what it is.  Then come the ledger by heading, what the
-user has said that still holds, what was left out, files, and last the active request, whole.  Items and statements
-stand on a line each, behind a bullet, before anything of several lines: so nothing in them, and nothing in a file or a
-request that looks like a summary, can be taken for an item.  Same input, same text; what is read back and written again
-with the same budget is the same text.
+It is a message of the user, plain text, whose first line says what it is.  Then come the ledger by heading, what was
+asked for first, what the user has said that still holds, what was left out, files, and last the active request, whole.
+Items, statements and notes stand on a line each, behind a bullet, before anything of several lines: so nothing in them,
+and nothing in a file or a request that looks like a summary, can be taken for an item.  Same input, same text; what is
+read back and written again with the same budget is the same text.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from rehydrate.context.ledger import (
     BULLETS,
     FILES,
+    FIRST,
     HEADINGS,
     LEFT_OUT,
     OPENING,
@@ -56,12 +57,17 @@ class Summary:
     items: tuple[Item, ...]
     """Of the ledger."""
     statements: tuple[Statement, ...]
+    first: str | None = None
+    """What was asked for first, one line; None where it does not say."""
+    notes: tuple[str, ...] = ()
+    """Lines on what was left out, oldest first."""
 
 
 def summarise(
     *,
     ledger: Ledger,
     statements: Sequence[Statement],
+    first: str | None = None,
     notes: Sequence[str] = (),
     files: Sequence[FileText] = (),
     request: str | None = None,
@@ -70,10 +76,10 @@ def summarise(
 ) -> Summary:
     """The summary within `budget`, as `meter` counts; only the first line and the request are never left out.
 
-    What finds room, in this order: open items; statements, heavier and shorter ones first; items that failed or are
-    done; which headings are empty; `notes`, one line each, on what was left out; `files`, whole ones.  Labels go where
-    another statement finds room instead.  `request`: the active request, which is not cut; None where it stands
-    elsewhere.
+    What finds room, in this order: open items; statements, heavier and shorter ones first; `first`, what was asked for
+    first; items that failed or are done; which headings are empty; `notes`, one line each, on what was left out, the
+    newest ones, which are last; `files`, whole ones.  Labels go where another statement finds room instead.
+    `request`: the active request, which is not cut.  Of `first` and `request` None: it stands elsewhere.
     """
     by_worth = sorted(statements, key=lambda each: meter.count(each.text) / (1 + each.weight))
 
@@ -83,8 +89,9 @@ def summarise(
             draft.take(part for part in draft.items if part.status == status)
             if status == "open":
                 draft.take(by_worth if labels else {each.text: each for each in by_worth}.values())
+                draft.take([_First(" ".join(first.split()))] if first else ())
         draft.take([_Empty(tuple(heading for heading in HEADINGS if _head(heading) not in draft.headed))])
-        draft.take(_Note(" ".join(note.split())) for note in notes)
+        draft.take(_Note(" ".join(note.split())) for note in reversed(notes))
         draft.take(_Shown(file.path, file.text) for file in files)
         return draft.summary()
 
@@ -99,7 +106,20 @@ def read_summary(text: str) -> Summary | None:
     """The summary whose text this is; None when it is none of ours.  Only the text of a user's message may be one."""
     if text.split("\n", 1)[0] != OPENING:
         return None
-    return Summary(text, tuple(listed(text)), tuple(_said(text)))
+    first = next(_bulleted(text, FIRST), None)
+    return Summary(text, tuple(listed(text)), tuple(_said(text)), first, tuple(_bulleted(text, LEFT_OUT)))
+
+
+def _bulleted(text: str, section: str) -> Iterator[str]:
+    """The lines of a section that holds nothing else; files and requests, which may hold anything, come after them."""
+    inside = False
+    for line in text.split("\n"):
+        if line.startswith("## "):
+            if inside or line[3:] in (FILES, REQUEST):
+                return
+            inside = line[3:] == section
+        elif inside and line.startswith("- "):
+            yield line[2:]
 
 
 def _said(text: str) -> Iterable[Statement]:
@@ -122,6 +142,11 @@ class _Empty:
 
 
 @dataclass(frozen=True, slots=True)
+class _First:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Note:
     text: str
 
@@ -132,7 +157,7 @@ class _Shown:
     text: str
 
 
-_Part = Item | Statement | _Empty | _Note | _Shown
+_Part = Item | Statement | _Empty | _First | _Note | _Shown
 
 
 class _Draft:
@@ -180,18 +205,20 @@ class _Draft:
             text,
             tuple(item for item in self.items if item in self.taken),
             tuple(each for each in self._statements if each in self.taken),
+            next((part.text for part in self.taken if isinstance(part, _First)), None),
+            tuple(part.text for part in self.taken if isinstance(part, _Note))[::-1],
         )
 
     def _text(self) -> str:
         """Everything in its place."""
         labels = dict.fromkeys([None, *(self._label(each) for each in self._statements)])
         said = (each for label in labels for each in self._statements if self._label(each) == label)
-        beside = [part for part in self.taken if not isinstance(part, (Item, Statement))]
-        empty = (part for part in beside if isinstance(part, _Empty))
-        rest = (part for part in beside if not isinstance(part, _Empty))
+        empty, first, notes, files = (
+            [part for part in self.taken if isinstance(part, kind)] for kind in (_Empty, _First, _Note, _Shown)
+        )
         written: list[str] = []
         headed: set[str] = set()
-        for part in (*self.items, *empty, *said, *rest):
+        for part in (*self.items, *empty, *first, *said, *reversed(notes), *files):
             if part in self.taken:
                 line, *heads = self._lines(part)
                 written += [*(head for head in heads if head not in headed), line]
@@ -210,8 +237,8 @@ class _Draft:
             return [f"\n- {part.text}", _head(SAID), *([f"\n{label}:"] if label else [])]
         if isinstance(part, _Empty):
             return [f"\n{NOTHING}{'; '.join(part.headings)}"] if part.headings else [""]
-        if isinstance(part, _Note):
-            return [f"\n- {part.text}", _head(LEFT_OUT)]
+        if isinstance(part, (_First, _Note)):
+            return [f"\n- {part.text}", _head(FIRST if isinstance(part, _First) else LEFT_OUT)]
         return [f"\n### {part.path}\n{part.text}", _head(FILES)]
 
 

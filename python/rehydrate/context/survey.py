@@ -6,11 +6,13 @@ from .errors import Holder
 from .ledger import Ledger
 from .messages import Message, kind_of, mark_of, text
 from .meter import Meter
-from .statements import Statement, statements
-from .summary import FileText, read_summary, summarise
+from .statements import Statement, statements, unstated
+from .summary import FileText, Summary, read_summary, summarise
 from .units import open_calls, units
 
 _UNBOUNDED = 1 << 40
+FIRST_CHARS = 600
+"""Of what was asked for first."""
 
 
 class Survey:
@@ -36,6 +38,7 @@ class Survey:
         self.total = sum(unit.tokens for unit in self.units)
         self.given = ledger
         self._known: tuple[Ledger, list[Statement]] | None = None
+        self._earlier: list[Summary] | None = None
         self._stated: dict[int, frozenset[str]] = {}
         kinds = [kind_of(messages[unit.start]) for unit in self.units]
         self.lead = next((at for at, unit in enumerate(self.units) if unit.kind != "system"), len(self.units))
@@ -47,8 +50,8 @@ class Survey:
             for at, unit in enumerate(self.units)
             if kinds[at] == "pinned" or any(index in pinned for index in range(unit.start, unit.stop))
         )
-        requests = [at for at, unit in enumerate(self.units) if unit.kind == "request" and kinds[at] != "summary"]
-        self.request = requests[-1] if requests else None
+        self._requests = [at for at, unit in enumerate(self.units) if unit.kind == "request" and kinds[at] != "summary"]
+        self.request = self._requests[-1] if self._requests else None
         """The unit of the active request."""
         if open_from is None:
             waiting = open_calls(messages)
@@ -59,14 +62,32 @@ class Survey:
     def known(self) -> tuple[Ledger, list[Statement]]:
         """The ledger with what the messages add, and what the user has said that holds."""
         if self._known is None:
-            earlier = [
-                statement
-                for message in self.messages
-                if kind_of(message) == "summary" and (found := read_summary(text(message.get("content")))) is not None
-                for statement in found.statements
-            ]
+            earlier = [statement for each in self.earlier() for statement in each.statements]
             self._known = self.given.absorb(self.messages), statements(self.messages, earlier=earlier)
         return self._known
+
+    def earlier(self) -> list[Summary]:
+        """The summaries among the messages."""
+        if self._earlier is None:
+            found = (read_summary(text(each.get("content"))) for each in self.messages if kind_of(each) == "summary")
+            self._earlier = [each for each in found if each is not None]
+        return self._earlier
+
+    def first_asked(self) -> tuple[int | None, str | None]:
+        """What was asked for first, one line, and the unit that it stands in; no unit: an earlier summary has it."""
+        for each in self.earlier():
+            if each.first:
+                return None, each.first
+        at = self._requests[0] if self._requests else None
+        return at, None if at is None else self.asked(at, FIRST_CHARS)
+
+    def asked(self, at: int, chars: int) -> str:
+        """What a request asks for, in one line of about so many characters.  What it states is not in it: that may no
+        longer hold, and is in the summary where it does.
+        """
+        said = text(self.of(at)[0].get("content"))[: chars * 2]
+        said = unstated(said) if self.stated(at) else " ".join(said.split())
+        return said if len(said) <= chars else said[:chars] + "…"
 
     def stated(self, at: int) -> Collection[str]:
         """The texts of what the user states in a unit."""
