@@ -37,6 +37,7 @@ _SAID = frozenset({"role", "content"})
 _ANSWER = frozenset({"role", "content", "tool_calls"})
 _RESULT = frozenset({"role", "content", "tool_call_id"})
 _CALL = frozenset({"id", "type", "function", "custom"})
+_FUNCTION, _CUSTOM = frozenset({"name", "arguments"}), frozenset({"name", "input"})
 
 
 class OpenAIChat:
@@ -145,14 +146,14 @@ def _read_call(call: Mapping[str, Any], place: int) -> Block:
     kind = call.get("type")
     custom = kind == "custom"
     inside = call.get("custom" if custom else "function")
-    if not isinstance(inside, Mapping):
+    if not isinstance(inside, (dict, Mapping)):
         fail(place, f"has a call {name} that says not of what")
     said = text_at(inside, "input" if custom else "arguments", place)
     members = {
         "type": None if kind == "function" else kind or "absent",
         "arguments": None if custom else said,
         "members": others(call, _CALL),
-        "inside": others(inside, frozenset({"name", "input" if custom else "arguments"})),
+        "inside": others(inside, _CUSTOM if custom else _FUNCTION),
     }
     return {
         "type": "tool_use",

@@ -54,13 +54,13 @@ def own(holder: Mapping[str, Any], format: str) -> Mapping[str, Any]:
     wire = holder.get("wire")
     if wire is None:
         return NONE
-    return wire if isinstance(wire, Mapping) and wire.get("format") == format else NONE
+    return wire if isinstance(wire, (dict, Mapping)) and wire.get("format") == format else NONE
 
 
 def is_foreign(block: Block, format: str) -> bool:
     """Whether a block was read from another format."""
     wire = block.get("wire")
-    return wire is not None and isinstance(wire, Mapping) and wire.get("format") != format
+    return wire is not None and isinstance(wire, (dict, Mapping)) and wire.get("format") != format
 
 
 def kept(format: str, members: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def fail(place: int, what: str) -> NoReturn:
 
 def mapping_at(message: object, place: int) -> Mapping[str, Any]:
     """The message, where it is one at all."""
-    if not isinstance(message, Mapping):
+    if not isinstance(message, (dict, Mapping)):
         fail(place, f"is no object but {type(message).__name__}")
     wrong = not_json(message)
     if wrong is not None:
@@ -127,10 +127,10 @@ def shown(value: object) -> str:
 
 def list_at(value: object, place: int, what: str) -> list[Mapping[str, Any]]:
     """A list of objects."""
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+    if not isinstance(value, (list, Sequence)) or isinstance(value, (str, bytes)):
         fail(place, f"has {what} that is no list")
     for each in value:
-        if not isinstance(each, Mapping):
+        if not isinstance(each, (dict, Mapping)):
             fail(place, f"has in {what} what is no object")
     return list(value)
 
