@@ -5,10 +5,14 @@ import random
 
 import pytest
 
-from rehydrate.context import FORMATS, ContextExhausted, Meter, trim
+from rehydrate.context import FORMATS, ContextExhausted, Engine, Meter, Request, trim, verify
+from rehydrate.context import records as made
 from rehydrate.context.errors import InvalidProjection
+from rehydrate.context.ledger import CLOSED, Draft, Ledger
 from rehydrate.context.repair import repair
+from rehydrate.context.restore import restore
 from rehydrate.context.validate import violations
+from rehydrate.session import SessionError, SessionLog, Sessions
 
 WORDS = "word " * 40
 
@@ -214,3 +218,101 @@ def test_what_no_repair_is_known_for_is_said_and_not_given():
     messages = [*chat()[:-1], {"role": "assistant", "content": None, "extra": 1}, chat()[-1]]
     with pytest.raises(InvalidProjection):
         trim(messages, budget=100_000)
+
+
+def opened(tmp_path):
+    return Sessions(tmp_path).new(str(tmp_path))
+
+
+def with_lines(log, change):
+    """The file of a session after `change` has had its lines, which are records and no longer sealed."""
+    with open(log.path, "rb") as file:
+        lines = change([json.loads(line) for line in file])
+    for line in lines:
+        line.pop("crc", None)
+    with open(log.path, "wb") as file:
+        file.writelines(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def test_an_entry_that_can_be_read_only_in_part_is_left_out_of_what_is_sent(tmp_path):
+    with opened(tmp_path) as log:
+        engine = Engine(log, window=20_000)
+        engine.append({"role": "user", "content": "Hello."})
+        engine.append({"role": "assistant", "content": "Hello, you."})
+        engine.append({"role": "user", "content": "Go on."})
+    with open(log.path, "rb") as file:
+        data = file.read()
+    with open(log.path, "wb") as file:
+        file.write(data.replace(b'"Hello, you."', b'"Hello, you.'))
+    found = restore(log.path)
+    assert [entry["message"]["content"] for entry in found.entries] == ["Hello.", "Go on."]
+    assert found.damage
+    with SessionLog(log.place, cwd=str(tmp_path)) as log:
+        projection = Engine(log, window=20_000).prepare(Request(model="m", format="anthropic"))
+    assert "Hello, you" not in str(projection.messages)
+
+
+@pytest.mark.parametrize("odd", [{}, [], 5, ["x"], {"x": []}])
+def test_members_of_a_log_that_are_anything_end_no_look_at_it(tmp_path, odd):
+    with opened(tmp_path) as log:
+        engine = Engine(log, window=20_000)
+        for word in "abcdef":
+            engine.append({"role": "user", "content": word * 500})
+            engine.append({"role": "assistant", "content": word})
+        engine.compact()
+        engine.append({"role": "user", "content": "Go on."})
+    with open(log.path, "rb") as file:
+        good = file.read()
+    records = [json.loads(line) for line in good.splitlines()]
+    for at, record in enumerate(records):
+        for name in record:
+            with open(log.path, "wb") as file:
+                file.write(good)
+
+            def change(lines, at=at, name=name):
+                lines[at][name] = odd
+                return lines
+
+            with_lines(log, change)
+            try:
+                verify(log.path)
+                with SessionLog(log.place, cwd=str(tmp_path)) as again:
+                    Engine(again, window=20_000).prepare(Request(model="m", format="anthropic"))
+            except (SessionError, ValueError):
+                continue
+
+
+@pytest.mark.parametrize("odd", [None, [], {}, 5, "\n"])
+@pytest.mark.parametrize("name", ["heading", "payload", "status", "supersedes", "put", "close"])
+def test_an_item_of_a_ledger_that_is_none_changes_nothing(tmp_path, name, odd):
+    with opened(tmp_path) as log:
+        tip = log.append({"type": "user", "message": {"role": "user", "content": "Hello."}})
+        record = made.put("Objective and constraints", "Be brief.", status="open", supersedes=None, after=tip)
+        record = {**record, "put": {**record["put"], name: odd}} if name in record["put"] else {**record, name: odd}
+        if name != "put":
+            log.append(record)
+        else:
+            log.append({**record, "put": odd})
+        items = Engine(log, window=20_000).ledger.items
+        assert all(isinstance(item.payload, str) for item in items)
+
+
+def test_a_ledger_of_many_items_is_read_in_time_in_proportion(tmp_path):
+    with opened(tmp_path) as log:
+        tip = log.append({"type": "user", "message": {"role": "user", "content": "Hello."}})
+        for at in range(30_000):
+            log.append(made.put("Decisions and rationale", f"{at}", status="open", supersedes=None, after=tip))
+        assert len(Engine(log, window=20_000).ledger.items) == 30_000
+
+
+def test_many_items_put_at_once_are_those_put_one_by_one():
+    draw = random.Random(1)
+    for _ in range(20):
+        draft, one_by_one = Draft(Ledger()), Ledger()
+        for _ in range(CLOSED * 3):
+            payload, status = str(draw.randrange(CLOSED * 2)), draw.choice(("open", "done", "failed"))
+            known = draw.choice((None, *(item.id for item in one_by_one.items)))
+            draft.put("Decisions and rationale", payload, status=status, supersedes=known)
+            one_by_one = one_by_one.put("Decisions and rationale", payload, status=status, supersedes=known)
+            assert sum(item.status != "open" for item in one_by_one.items) <= CLOSED
+        assert draft.ledger == one_by_one

@@ -13,6 +13,7 @@ that no payload can look like a heading or another item when it is written down.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from typing import Any
 
 from rehydrate.context.messages import Message, blocks
@@ -106,17 +107,15 @@ class Ledger:
         Raises ValueError for a heading or payload that is empty, too long or of several lines, an unknown status, and
         an id that is not there.
         """
-        item = Item(_heading(heading), payload.strip(), status, seq)
-        ledger = self if supersedes is None else self.close(supersedes, status="superseded")
-        if any(known.id == item.id for known in ledger.items):
-            return ledger.close(item.id, status=status)
-        return Ledger(_bounded((*ledger.items, item)))
+        draft = Draft(self)
+        draft.put(heading, payload, seq=seq, status=status, supersedes=supersedes)
+        return draft.ledger
 
     def close(self, id: str, *, status: str) -> "Ledger":
         """The item with this id given another status.  Raises ValueError for an id that is not there."""
-        if not any(item.id == id for item in self.items):
-            raise ValueError(f"no item of the ledger has the id {id!r}: take it from an item's `id`")
-        return Ledger(_bounded(replace(item, status=status) if item.id == id else item for item in self.items))
+        draft = Draft(self)
+        draft.close(id, status=status)
+        return draft.ledger
 
     def absorb(self, messages: Sequence[Message], *, seqs: Sequence[int] | None = None) -> "Ledger":
         """With what the messages say: record lines in the text of any of them, and the items of summaries.
@@ -191,6 +190,58 @@ def listed(text: str) -> list[Item]:
         elif heading is not None and line[:2] in _STATUS_OF and fits(heading, line[2:]):
             found.append(Item(heading, line[2:], _STATUS_OF[line[:2]], recorded=True))
     return found
+
+
+class Draft:
+    """A ledger that many items are put into one after the other, in time in proportion to them all."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._items: dict[str, Item] = {item.id: item for item in ledger.items}
+        self._places = {id: place for place, id in enumerate(self._items)}
+        self._next = len(self._items)
+        self._closed = [(self._places[id], id) for id, item in self._items.items() if item.status != "open"]
+        """A heap of those that no longer hold, the oldest first; some in it may hold again, or be gone."""
+        self._count = len(self._closed)
+
+    @property
+    def ledger(self) -> Ledger:
+        """As it is now."""
+        return Ledger(tuple(self._items.values()))
+
+    def put(
+        self, heading: str, payload: str, *, seq: int | None = None, status: str = "open", supersedes: str | None = None
+    ) -> None:
+        """As `Ledger.put`; what raises has changed nothing."""
+        item = Item(_heading(heading), payload.strip(), status, seq)
+        if supersedes is not None:
+            self.close(supersedes, status="superseded")
+        if item.id in self._items:
+            self.close(item.id, status=status)
+            return
+        self._items[item.id] = item
+        self._places[item.id] = self._next
+        self._next += 1
+        self._settle(item.id, was_open=True)
+
+    def close(self, id: str, *, status: str) -> None:
+        """As `Ledger.close`; what raises has changed nothing."""
+        item = self._items.get(id)
+        if item is None:
+            raise ValueError(f"no item of the ledger has the id {id!r}: take it from an item's `id`")
+        self._items[id] = replace(item, status=status)
+        self._settle(id, was_open=item.status == "open")
+
+    def _settle(self, id: str, *, was_open: bool) -> None:
+        """Count an item that was changed, and let the oldest go of those that no longer hold."""
+        is_open = self._items[id].status == "open"
+        self._count += was_open - is_open
+        if was_open and not is_open:
+            heappush(self._closed, (self._places[id], id))
+        while self._count > CLOSED:
+            place, oldest = heappop(self._closed)
+            if self._places.get(oldest) == place and self._items[oldest].status != "open":
+                del self._items[oldest], self._places[oldest]
+                self._count -= 1
 
 
 def _listed(message: Message) -> Iterator[Item]:

@@ -201,12 +201,14 @@ def _sources(
     void = {log.entries[index].uuid for index in bad}
     for index in found.entries:
         record = log.record(index)
+        if not text_member(record, "uuid"):  # the line can be read only in part: it is among the damage
+            continue
         if record.get("subtype") == BOUNDARY:
             if checkpoint is not None or index != found.summary:
                 continue
             record = {**record, "type": "user", "message": {"role": "user", "content": summary_in(log, index)}}
         elif messages.is_summary(record) and (
-            record.get("parentUuid") in void or (checkpoint is not None and index == found.summary)
+            text_member(record, "parentUuid") in void or (checkpoint is not None and index == found.summary)
         ):
             continue
         yield record

@@ -19,7 +19,7 @@ from rehydrate.session.place import AGENT
 
 from . import records
 from .checkpoint import Checkpoint
-from .ledger import Ledger
+from .ledger import Draft, Ledger
 from .messages import Message
 from .restore import Restored, restore
 from .view import Said, said_of
@@ -91,7 +91,9 @@ class State:
         elif kind == records.PIN and isinstance(record.get("messageUuid"), str):
             self.pins.add(record["messageUuid"])
         elif kind == records.LEDGER:
-            self.ledger = _with_item(self.ledger, record)
+            draft = Draft(self.ledger)
+            _put_item(draft, record)
+            self.ledger = draft.ledger
         elif kind == records.ATTEMPT and isinstance(record.get("attempt"), str):
             self.attempt = record
             if record.get("state") == "open":
@@ -152,9 +154,13 @@ def state_of(found: Restored, *, inode: int) -> State:
     state.tip = found.tip
     for (_, call), row in found.replacements.items():
         state.replaced[call] = str(row.get("kind"))
-    for record in found.records:
-        if state.holds(record):
+    draft = Draft(state.ledger)  # there may be many of them
+    for record in filter(state.holds, found.records):
+        if record.get("type") == records.LEDGER:
+            _put_item(draft, record)
+        else:
             state.note(record)
+    state.ledger = draft.ledger
     return state
 
 
@@ -229,19 +235,18 @@ def _is_agents(record: Mapping[str, Any]) -> bool:
     return isinstance(record.get("agentId"), str)
 
 
-def _with_item(ledger: Ledger, record: Mapping[str, Any]) -> Ledger:
-    """The ledger after a host has put or closed an item; as it is where the record cannot be what one has written."""
+def _put_item(ledger: Draft, record: Mapping[str, Any]) -> None:
+    """Put or close what a host has; nothing changes where the record cannot be what one has written."""
     try:
         if isinstance(put := record.get("put"), Mapping):
-            return ledger.put(
+            ledger.put(
                 put["heading"],
                 put["payload"],
                 seq=record.get("seq"),
                 status=put["status"],
                 supersedes=put["supersedes"],
             )
-        if isinstance(closed := record.get("close"), Mapping):
-            return ledger.close(closed["id"], status=closed["status"])
-    except (KeyError, TypeError, ValueError, LookupError):
+        elif isinstance(closed := record.get("close"), Mapping):
+            ledger.close(closed["id"], status=closed["status"])
+    except (KeyError, TypeError, ValueError, LookupError, AttributeError):
         pass
-    return ledger
