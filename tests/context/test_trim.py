@@ -13,7 +13,7 @@ import rehydrate.context
 from rehydrate.context.errors import ContextExhausted
 from rehydrate.context.meter import Meter
 from rehydrate.context.trimming import trim
-from rehydrate.context.validate import violations
+from rehydrate.context.validate import check, violations
 from rehydrate.context.wire import FORMATS
 from tests.context.counters import Characters
 from tests.context.harness.made import conversation
@@ -143,9 +143,10 @@ def test_no_message_of_the_format_is_a_value_error():
         trim([{"role": "nobody", "content": ""}], budget=100)
 
 
-def test_a_format_that_does_not_exist_is_a_key_error():
-    with pytest.raises(KeyError):
-        trim([], budget=100, format="smoke-signals")
+@pytest.mark.parametrize("use", [lambda name: trim([], budget=100, format=name), lambda name: check([], format=name)])
+def test_a_format_that_does_not_exist_is_an_error_that_names_those_that_do(use):
+    with pytest.raises(ValueError, match="no format 'smoke-signals'; there are anthropic, openai-chat, "):
+        use("smoke-signals")
 
 
 @pytest.mark.parametrize("percent", [50, 10])

@@ -44,7 +44,7 @@ from .scene import Scene, Stage
 from .state import State, follow, restored_at
 from .steady import Held, Judged, Written
 from .usage import usage_of
-from .wire import FORMATS
+from .wire import FORMATS, format_named
 from .workspace import RecentFile, recent_files
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ class Engine:
         other processes have compacted the session again and again; InvalidProjection, which nothing here should ever
         give; ValueError when there is nothing to send, or no such format.
         """
-        if request.format not in FORMATS:
-            raise ValueError(f"there is no format {request.format!r:.80}; there are {', '.join(FORMATS)}")
+        format_named(request.format)
         with self._lock:
             for _ in range(TRIES - 1):
                 try:
@@ -157,7 +156,7 @@ class Engine:
         no message.
         """
         with self._lock:
-            return self._append(FORMATS[format or self._last_format()].read(messages))
+            return self._append(format_named(format or self._last_format()).read(messages))
 
     # -- what the host decides ----------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from .summary import read_summary
 from .survey import Survey
 from .units import answer_id
 from .validate import violations
-from .wire import FORMATS, Format
+from .wire import Format, format_named
 
 
 def trim(
@@ -35,11 +35,11 @@ def trim(
     `budget`: tokens of all messages, with those of the system that the list begins with; these stay.  `format`: a name
     of `FORMATS`.  `meter`: None for the usual one.  Calls at the very end that wait for their results stay open.
 
-    Raises ContextExhausted where not even the active request, cut, fits with what must stay; ValueError for what is no
-    message of the format, or nothing that JSON can hold; InvalidProjection where a message that stays breaks the
-    format's rules in a way that no repair is known for.
+    Raises ContextExhausted where not even the active request, cut, fits with what must stay; ValueError for what is
+    no message of the format, and no such format, or nothing that JSON can hold; InvalidProjection where a message
+    that stays breaks the format's rules in a way that no repair is known for.
     """
-    form = FORMATS[format]
+    form = format_named(format)
     meter = meter or Meter()
     read = form.read(messages)
     pending = _pending(read)

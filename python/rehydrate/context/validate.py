@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import InvalidProjection, Violation
 from .messages import Message
-from .wire import FORMATS, Format, Turn
+from .wire import Format, Turn, format_named
 
 
 def check(messages: Sequence[Mapping[str, Any]], *, format: str, source: Sequence[Message] | None = None) -> None:
@@ -24,11 +24,11 @@ def violations(
 ) -> list[Violation]:
     """Every way in which messages of the wire break the rules of their format, by place.
 
-    `format`: a name of `FORMATS`, KeyError for another.  `source`: the neutral messages that they were made of, to hold
-    the thoughts in them against: an answer has its own, unchanged, or no answer of its loop of tools in the list has
-    any.  None: thoughts are taken as they are.
+    `format`: a name of `FORMATS`, ValueError for another.  `source`: the neutral messages that they were made of, to
+    hold the thoughts in them against: an answer has its own, unchanged, or no answer of its loop of tools in the list
+    has any.  None: thoughts are taken as they are.
     """
-    form = FORMATS[format]
+    form = format_named(format)
     turns = form.outline(messages)
     found = [
         Violation(code, turn.place, f"message {turn.place} {what}") for turn in turns for code, what in turn.faults

@@ -61,3 +61,11 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
     {each.name: each for each in (Anthropic(), OpenAIChat(), OpenAIResponses(), Gemini())}
 )
 """The formats by name."""
+
+
+def format_named(name: str) -> Format:
+    """The format of that name.  Raises ValueError for another."""
+    found = FORMATS.get(name)
+    if found is None:
+        raise ValueError(f"there is no format {name!r:.80}; there are {', '.join(FORMATS)}")
+    return found
