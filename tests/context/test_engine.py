@@ -16,71 +16,14 @@ from rehydrate.context import (
 from rehydrate.context.records import ATTEMPT
 from rehydrate.session import Session, SessionLog, Sessions, fork
 
-from .agents import SYSTEM, Script, tools, usage
-
-FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini")
-POLICY = Policy(reserve=1_000, tools={"read_file": "read"})
+from .agents import SYSTEM, tools, usage
+from .engines import FORMATS, POLICY, Agent, again, engine_of, request_of, sent
 
 
 @pytest.fixture
 def log(tmp_path):
     with Sessions(tmp_path).new(str(tmp_path)) as opened:
         yield opened
-
-
-def engine_of(log, *, window=8_000, policy=POLICY, **more):
-    return Engine(log, window=window, policy=policy, clock=lambda: 0.0, **more)
-
-
-def request_of(format="anthropic", **more):
-    return Request(model="m", format=format, system=SYSTEM, tools=tools(format), **more)
-
-
-def again(log, **more):
-    """An engine that is new, of a log that was opened anew."""
-    log.flush()
-    return engine_of(SessionLog(log.place, cwd="/"), **more)
-
-
-class Agent:
-    """A scripted agent at work."""
-
-    def __init__(self, log, format="anthropic", *, seed=0, **more):
-        self.engine = engine_of(log, **more)
-        self.script = Script(format, seed=seed)
-        self.request = request_of(format)
-        self.format = format
-
-    def ask(self):
-        return self.engine.append(self.script.request(), format=self.format)
-
-    def prepare(self):
-        return self.engine.prepare(self.request)
-
-    def answer(self, projection, *, calls=0):
-        reply, made = self.script.answer(calls=calls)
-        self.engine.observe(usage(self.format, projection.snapshot.tokens, 60), reply)
-        return made
-
-    def turn(self, steps=2, look=lambda projection: None):
-        """A whole turn; `look` sees each projection."""
-        self.ask()
-        for step in range(steps + 1):
-            projection = self.prepare()
-            look(projection)
-            made = self.answer(projection, calls=self.script.random.choice((1, 2, 3)) if step < steps else 0)
-            if made:
-                self.engine.append(*self.script.results(made))
-
-
-def sent(projection):
-    return json.dumps(projection.body(), sort_keys=True)
-
-
-def types_in(log):
-    log.flush()
-    with Session.open(log.path) as session:
-        return [(record["type"], record.get("state")) for record in session.view("raw")]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -98,24 +41,6 @@ def test_an_agent_of_many_turns_is_sent_valid_requests_within_budget(log, format
     for _ in range(300):
         agent.turn(look=look)
     assert len(set(compacted)) == len(compacted) >= 20
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_new_engine_sends_the_same_bytes_at_every_request(log, format):
-    agent = Agent(log, format)
-
-    def look(projection):
-        other = again(log)
-        repeated = other.prepare(agent.request)
-        other.log.close()
-        assert sent(repeated) == sent(projection)
-        assert repeated.snapshot == projection.snapshot
-        assert repeated.revision == projection.revision
-        assert repeated.checkpoint is None and not repeated.pruned
-
-    for _ in range(16):
-        agent.turn(look=look)
-    assert agent.engine.explain()["checkpoint"] is not None
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -245,36 +170,6 @@ def test_a_request_that_nothing_can_make_fit_is_refused_with_what_holds_the_spac
     assert found.value.holders[0].what == "system"
 
 
-def test_what_cannot_be_reached_is_told_once_and_not_tried_again(log):
-    agent = Agent(log, window=12_000)
-    for _ in range(2):
-        agent.turn()
-    agent.ask()
-    heavy = Request(model="m", format="anthropic", system="word " * 9_000)
-    first = agent.engine.prepare(heavy)
-    assert first.irreducible
-    attempts = types_in(log).count((ATTEMPT, "open"))
-    for _ in range(3):
-        assert agent.engine.prepare(heavy).irreducible == ()
-    other = again(log, window=12_000)
-    assert other.prepare(heavy).irreducible == ()
-    other.log.close()
-    assert types_in(log).count((ATTEMPT, "open")) == attempts
-
-
-def test_an_attempt_that_was_not_ended_is_settled_when_it_is_loaded(log):
-    agent = Agent(log)
-    agent.turn()
-    log.append({"type": ATTEMPT, "attempt": "a1", "state": "open", "after": log.tip})
-    other = again(log)
-    assert (ATTEMPT, "interrupted") in types_in(other.log)
-    count = len(types_in(other.log))
-    other.log.close()
-    third = again(log)
-    assert len(types_in(third.log)) == count
-    third.log.close()
-
-
 def test_a_commit_that_fails_fails_the_turn_and_leaves_all_as_it_was(log, monkeypatch):
     agent = Agent(log, window=100_000)
     for _ in range(4):
@@ -336,32 +231,6 @@ def test_what_was_put_on_another_branch_does_not_hold_here(log):
     other = engine_of(back)
     assert other.ledger.items == ()
     back.close()
-
-
-def test_a_fork_goes_on_with_the_same_view(log):
-    agent = Agent(log)
-    for _ in range(12):
-        agent.turn()
-    agent.ask()
-    projection = agent.prepare()
-    log.flush()
-    with Session.open(log.path) as session, fork(session) as forked:
-        assert forked.append({"type": "user", "message": {"role": "user", "content": "And elsewhere?"}})
-        theirs = engine_of(forked).prepare(agent.request)
-    assert list(theirs.messages[: len(projection.messages)]) == list(projection.messages)
-
-
-def test_a_call_that_never_had_a_result_is_answered_and_told(log):
-    agent = Agent(log, window=100_000)
-    agent.ask()
-    agent.answer(agent.prepare(), calls=2)
-    agent.ask()
-    projection = agent.prepare()
-    assert {each.code for each in projection.repaired} == {"unanswered_call"}
-    for _ in range(3):
-        agent.turn()
-    assert agent.engine.compact() is not None
-    assert agent.prepare().repaired == ()
 
 
 def test_an_open_call_and_what_follows_it_are_never_compacted(log):
