@@ -466,12 +466,16 @@ def _signature(function: Function, *, called: str = "") -> str:
     """The signature on one line, or with an argument a line where that is too long.  `called`: a name for a class."""
     given = function.args
     words = []
-    plain = [each for each in given.args if each.arg not in ("self", "cls")]
+    plain = [each for each in (*given.posonlyargs, *given.args) if each.arg not in ("self", "cls")]
     defaults = [None] * (len(plain) - len(given.defaults)) + list(given.defaults)
     for argument, default in zip(plain, defaults, strict=True):
         words.append(_parameter(argument, default))
+        if given.posonlyargs and argument is given.posonlyargs[-1]:
+            words.append("/")
+    if given.vararg is not None:
+        words.append(f"*{_parameter(given.vararg, None)}")
     if given.kwonlyargs:
-        words.append("*")
+        words += [] if given.vararg is not None else ["*"]
         words += [_parameter(*pair) for pair in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
     if given.kwarg is not None:
         words.append(f"**{_parameter(given.kwarg, None)}")

@@ -1,5 +1,6 @@
 """The documentation says what is so: made pages are current, links lead somewhere, commands and examples hold."""
 
+import ast
 import contextlib
 import os
 import re
@@ -132,6 +133,11 @@ def test_every_python_example_passes_a_strict_type_check(tmp_path):
 def test_made_pages_are_current(name):
     path = ROOT / "docs" / name
     assert generate.pages()[path] == path.read_text("utf-8"), "run `python docs/generate.py`"
+
+
+def test_a_signature_has_every_kind_of_argument():
+    (function,) = ast.parse("def go(a: int, /, b: int = 1, *c: int, d: int, **e: int) -> None: ...").body
+    assert "go(a: int, /, b: int = 1, *c: int, d: int, **e: int) -> None" in generate._signature(function)
 
 
 def test_check_fails_for_a_stale_page(tmp_path, monkeypatch, capsys):
