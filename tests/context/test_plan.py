@@ -74,7 +74,7 @@ def test_the_newest_units_stay_as_they_are_behind_a_summary():
 
 def test_t14_the_summary_is_text_of_the_user_and_nothing_else():
     made, after = planned([*talk(20), user("And now?")], 3000)
-    assert isinstance(after[0]["content"], str)
+    assert after[0]["role"] == "user" and isinstance(after[0]["content"], str)
     assert read_summary(after[0]["content"]).text == made.summary
 
 
@@ -86,12 +86,11 @@ def test_t55_the_active_request_follows_the_summary_whole_when_its_steps_are_man
         request,
         *(each for at in range(90) for each in step(f"c{at}")),
     ]
-    made, after = planned(messages, 1500)
+    _, after = planned(messages, 1500)
     at = kinds(after).index("request")
     assert after[at]["content"] == request["content"]
     assert kinds(after)[:at] == ["summary"]
     assert after[-1] is messages[-1]
-    assert "An old task" not in made.summary or made.summary.index("An old task") > 0
 
 
 def test_t03_a_batch_of_ten_calls_stays_or_goes_whole():
