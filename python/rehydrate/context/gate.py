@@ -1,4 +1,4 @@
-"""How small a compaction has to make a conversation, and whether what came out is that.
+"""How small a compaction has to make a conversation.
 
 Everything is in tokens of one meter, in whole numbers.
 """
@@ -24,17 +24,3 @@ def target_of(*, source: int, window: int | None, fixed: int, handoff_line: int 
     if handoff_line is not None and handoff_line > fixed:
         limit = min(limit, handoff_line - fixed)
     return max(0, min(limit, source - 1))
-
-
-def passes(
-    result: int, *, source: int, window: int | None, fixed: int, handoff_line: int | None, least: int = 0
-) -> bool:
-    """Whether a result may be committed; arguments as for `target_of`.
-
-    `least`: pinned messages, ledger and active request.  Where they are larger than the target, they pass up to half
-    of the window, and always the result has to be smaller than its source.
-    """
-    target = target_of(source=source, window=window, fixed=fixed, handoff_line=handoff_line)
-    if window is not None:
-        target = max(target, min(least, window * WINDOW_PERCENT // 100))
-    return result <= target and result < source
