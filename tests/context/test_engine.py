@@ -424,3 +424,36 @@ def test_a_compaction_tells_files_of_the_workspace_and_none_of_a_session(log, tm
     made = json.dumps(engine.compact().record())
     assert "the plan as it is now" in made
     assert "the text of a result" not in made
+
+
+def reading(engine, number, *, words=300):
+    """One step of an agent that reads; the projection that it was sent, and the uuid of the result."""
+    projection = engine.prepare(request_of())
+    block = {"type": "tool_use", "id": "call_0", "name": "read_file", "input": {"path": f"f{number}"}}
+    engine.observe(None, {"role": "assistant", "content": [block]})
+    block = {"type": "tool_result", "tool_use_id": "call_0", "content": f"result {number} " + "word " * words}
+    return projection, engine.append({"role": "user", "content": [block]})
+
+
+def test_of_an_id_that_a_model_uses_again_in_every_answer_each_result_is_shortened_and_pruned(log):
+    engine = engine_of(log, window=40_000)
+    engine.append({"role": "user", "content": "Read them all."})
+    kinds = []
+    for number in range(60):
+        projection, _ = reading(engine, number, words=9_000 if number % 20 == 19 else 300)
+        kinds += [each.kind for each in projection.pruned]
+    assert kinds.count("result-budget") == 2
+    assert kinds.count("prune") > 20
+
+
+def test_results_of_a_pinned_entry_are_never_pruned(log):
+    engine = engine_of(log, window=40_000)
+    engine.append({"role": "user", "content": "Read them all."})
+    _, kept = reading(engine, 0)
+    engine.pin(kept)
+    pruned = 0
+    for number in range(1, 60):
+        projection, _ = reading(engine, number)
+        pruned += len(projection.pruned)
+        assert "result 0 word word" in sent(projection)
+    assert pruned > 20

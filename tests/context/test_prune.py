@@ -17,14 +17,16 @@ from .harness import made
 from .harness.measures import tokens
 from .harness.rules import faults
 from .harness.written import written
-from .turns import DENSE, IMAGE, IMAGE_TOKENS, METER, asked, call, ranks, result, tool_turn, turn
+from .turns import DENSE, IMAGE, IMAGE_TOKENS, METER, asked, call, of_calls, ranks, result, tool_turn, turn
 
 BUDGET = 10_000
 """Of the input: a mark of 2,000 tokens, and a pass goes down to 1,000."""
 
 
 def passed(messages, *, budget=BUDGET, idle_s=None, decided=(), **more):
-    return prune(messages, input_budget=budget, meter=METER, ranks=ranks, idle_s=idle_s, decided=decided, **more)
+    return prune(
+        messages, input_budget=budget, meter=METER, ranks=ranks, idle_s=idle_s, is_decided=of_calls(decided), **more
+    )
 
 
 def conversation(*sizes, kept=10, tokens=300):
@@ -262,7 +264,9 @@ def test_t29_what_was_declared_is_freed():
 def test_what_would_be_longer_stays():
     older = [*turn((call("short"), result("short", "x" * 101))), *turn((call("long"), result("long", "x" * 500)))]
     messages = [asked(), *older, *conversation()[1:], *[asked()] * 20]
-    assert gone(prune(messages, input_budget=10, meter=DENSE, ranks=ranks, idle_s=None, decided=())) == ["long"]
+    assert gone(prune(messages, input_budget=10, meter=DENSE, ranks=ranks, idle_s=None, is_decided=of_calls(()))) == [
+        "long"
+    ]
 
 
 def test_nothing_that_was_given_is_changed():
@@ -290,7 +294,7 @@ def test_the_same_list_gives_the_same_bytes():
 def test_t29_what_was_taken_out_is_in_no_formats_messages_any_more(form, seed):
     source = written(made.conversation(seed, messages=120), form)
     messages = arrange(FORMATS[form].read(source))
-    found = over_budget(messages, window=20_000, meter=METER, decided=())
+    found = over_budget(messages, window=20_000, meter=METER, is_decided=of_calls(()))
     shorter = replaced(messages, found)
     more = passed(shorter, mode="reactive", decided=set(gone(found)))
     after = FORMATS[form].write(replaced(shorter, more))
@@ -314,7 +318,7 @@ def simulated(count, tokens_of, *, budget, **more):
     """So many turns, and before each what is due: the lists that were sent, and what was taken out before each."""
     log, decided, sent, passes = [asked()], set(), [], []
     for at in range(count):
-        long = over_budget(log, window=budget, meter=METER, decided=decided)
+        long = over_budget(log, window=budget, meter=METER, is_decided=of_calls(decided))
         log, decided = replaced(log, long), decided | set(gone(long))
         found = passed(log, budget=budget, decided=decided, **more)
         log, decided = replaced(log, found), decided | set(gone(found))

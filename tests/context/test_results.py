@@ -21,14 +21,14 @@ from rehydrate.context.results import (
 )
 from rehydrate.session import Session, Sessions, assistant, user
 
-from .turns import DENSE, IMAGE, METER, asked, call, result, tool_turn, turn
+from .turns import DENSE, IMAGE, METER, asked, call, of_calls, result, tool_turn, turn
 
 SMALL = 8_000
 """A window of which a batch may have 5,000 tokens, and one result 2,500."""
 
 
 def judged(messages, *, window=SMALL, decided=(), **more):
-    return over_budget(messages, window=window, meter=METER, decided=decided, **more)
+    return over_budget(messages, window=window, meter=METER, is_decided=of_calls(decided), **more)
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,16 @@ def test_t58_small_results_stay_however_many_they_are():
 
 @pytest.mark.parametrize("chars", [1_251, 1_900, 2_400, 9_000])
 def test_a_text_of_very_many_tokens_gets_a_preview_that_fits(chars):
-    (found,) = over_budget(turn((call("c"), result("c", "z" * chars))), window=SMALL, meter=DENSE, decided=())
+    (found,) = over_budget(
+        turn((call("c"), result("c", "z" * chars))), window=SMALL, meter=DENSE, is_decided=of_calls(())
+    )
     assert found.text.count("z") >= 250 and 2 * len(found.text) <= 2_500
     assert found.tokens_freed == 2 * (chars - len(found.text)) > 0
 
 
 def test_what_would_grow_stays():
     batch = turn(*((call(f"c{at}"), result(f"c{at}", "z" * 150)) for at in range(20)))
-    assert over_budget(batch, window=SMALL, meter=DENSE, decided=()) == []
+    assert over_budget(batch, window=SMALL, meter=DENSE, is_decided=of_calls(())) == []
 
 
 def test_t29_what_was_declared_is_freed():
@@ -196,7 +198,7 @@ def test_a_document_that_is_text_is_judged_as_one():
 
 def test_a_block_of_an_unknown_type_is_told_as_json():
     block = {"type": "search_result", "title": "Straße", "content": [{"type": "text", "text": "z" * 12_000}]}
-    (found,) = over_budget(turn((call("c"), result("c", [block]))), window=SMALL, meter=METER, decided=())
+    (found,) = over_budget(turn((call("c"), result("c", [block]))), window=SMALL, meter=METER, is_decided=of_calls(()))
     assert json.loads(found.side_file) == block and "Straße" in found.text
 
 
@@ -223,7 +225,9 @@ def test_other_members_of_a_result_are_kept():
 
 @pytest.mark.parametrize("content", [None, "", [], [None], ["text"], [{"type": []}], {"a": 1}, 7])
 def test_odd_contents_are_no_trouble(content):
-    assert over_budget(turn((call("c"), result("c", content))), window=SMALL, meter=METER, decided=()) == []
+    assert (
+        over_budget(turn((call("c"), result("c", content))), window=SMALL, meter=METER, is_decided=of_calls(())) == []
+    )
 
 
 # -- in the log -------------------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def test_a_result_that_was_within_its_share_is_not_looked_at_again():
 
     def judge(messages):
         seen.append(len(messages))
-        return over_budget(messages, window=100_000, meter=meter, decided=())
+        return over_budget(messages, window=100_000, meter=meter, is_decided=lambda block: False)
 
     script = Script("anthropic")
     listed = [script.request(), script.answer(calls=0)[0]]

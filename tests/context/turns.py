@@ -51,3 +51,8 @@ def tool_turn(name, tokens, *, tool="Read", **more):
 
 def ranks(block):
     return "read" if block["name"] == "Read" else "write"
+
+
+def of_calls(ids):
+    """Results of the calls with these ids."""
+    return lambda block: block["tool_use_id"] in ids

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 TRIES = 3
 """So often is a request prepared anew because another process has compacted the session meanwhile."""
-UNBOUNDED = 1 << 60
-"""The input budget where nobody knows it: only a pause leads to prunes then."""
 ANY = Request(model="", format="anthropic")
 """What is taken for the next request where nobody has told one yet."""
 
@@ -233,7 +231,7 @@ class Engine:
             over_budget,
             window=self._stage.window,
             meter=self._stage.meter,
-            decided=scene.decided(),
+            is_decided=scene.decided(),
             has_recall=self.policy.has_recall_tool,
         )
         return self._judged.over_budget(scene.work, judge)
@@ -241,10 +239,10 @@ class Engine:
     def _prunes(self, scene: Scene) -> list[Replacement]:
         answered = time_of({"timestamp": scene.state.answered})
         idle_s = None if answered is None else self._clock() - answered
-        budget = UNBOUNDED if scene.snapshot.available is None else scene.snapshot.available
+        budget = scene.snapshot.available
         if idle_s is None or idle_s <= self.policy.cache_lifetime_s:
             held = self._held.tokens(scene.work)  # more than those that may be pruned
-            if held * 100 <= budget * self.policy.prune_percent:
+            if budget is None or held * 100 <= budget * self.policy.prune_percent:
                 return []
         return prune(
             scene.work.messages,
@@ -253,7 +251,7 @@ class Engine:
             ranks=self.policy.rank,
             idle_s=idle_s,
             cache_lifetime_s=self.policy.cache_lifetime_s,
-            decided=scene.decided("prune"),
+            is_decided=scene.decided("prune"),
             percent=self.policy.prune_percent,
             has_recall=self.policy.has_recall_tool,
         )

@@ -9,11 +9,12 @@ Pure: the clock and what was decided before are passed in.
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from .messages import Block, Message
 from .meter import Meter
+from .policy import Rank
 from .results import (
     FLOOR_TOKENS,
     INTACT,
@@ -26,8 +27,6 @@ from .results import (
     results_of,
 )
 
-Rank = Literal["read", "write"]
-"""Whether a tool only looks, or changes something."""
 Mode = Literal["ordinary", "reactive"]
 
 HIGH_WATER_PERCENT: Final = 20
@@ -64,7 +63,7 @@ def prune(
     idle_s: float | None,
     cache_lifetime_s: float = 300.0,
     mode: Mode = "ordinary",
-    decided: Collection[str],
+    is_decided: Callable[[Block], bool],
     percent: int = HIGH_WATER_PERCENT,
     has_recall: bool = False,
 ) -> list[Replacement]:
@@ -77,7 +76,7 @@ def prune(
     `reactive`, for a request that was refused: of a list of 10 or more all but the newest 3 turns.
 
     First to go are results of tools that only read, then of those that write, then errors; the oldest first.  `ranks`
-    tells a call's kind.  `decided`: ids of calls whose results are left as they are.  `has_recall`: whether the model
+    tells a call's kind.  `is_decided`: which results are left as they are.  `has_recall`: whether the model
     has a tool that brings results back.
     """
     mark = 0  # in hundredths of a token
@@ -91,7 +90,7 @@ def prune(
         kept, least, mark = _KEPT_TURNS, _LEAST_MESSAGES, input_budget * percent
     if len(messages) < least:
         return []
-    found = _prunable(messages, meter=meter, kept=kept, decided=decided)
+    found = _prunable(messages, meter=meter, kept=kept, is_decided=is_decided)
     left = sum(size for _, size in found)
     if left * 100 <= mark:
         return []
@@ -132,14 +131,14 @@ def is_error(result: Block) -> bool:
 
 
 def _prunable(
-    messages: Sequence[Message], *, meter: Meter, kept: int, decided: Collection[str]
+    messages: Sequence[Message], *, meter: Meter, kept: int, is_decided: Callable[[Block], bool]
 ) -> list[tuple[Result, int]]:
     """The results that may go, with their tokens."""
     results = results_of(messages)
     turns = sorted({result.turn for result in results})
     newest = set(turns[-kept:])
     sized = (
-        (each, meter.block(each.block)) for each in results if each.turn not in newest and each.call_id not in decided
+        (each, meter.block(each.block)) for each in results if each.turn not in newest and not is_decided(each.block)
     )
     return [(each, size) for each, size in sized if size >= FLOOR_TOKENS]
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -126,14 +126,14 @@ def over_budget(
     *,
     window: int,
     meter: Meter,
-    decided: Collection[str],
+    is_decided: Callable[[Block], bool],
     has_recall: bool = False,
 ) -> list[Replacement]:
     """What is to be put in the place of results, so that none and no batch of them takes more than its share, in the
     order of the list; empty where nothing is too long.
 
     First whatever is too long alone, then the longest of a batch until it fits.  `window`: of the model, in tokens.
-    `decided`: ids of calls whose results are left as they are, because something was decided of them before.
+    `is_decided`: which results are left as they are, because something was decided of them before.
     `has_recall`: whether the model has a tool that brings results back.  Images, sounds and documents stay and are not
     counted.  A batch of very many results may stay over its share: none under FLOOR_TOKENS goes.
     """
@@ -146,7 +146,7 @@ def over_budget(
         sizes = [meter.block(_without_media(result.block)) for result in batch]
         if sum(sizes) <= limit and max(sizes) <= limit // 2:
             continue
-        open_ = [at for at, each in enumerate(batch) if sizes[at] >= FLOOR_TOKENS and each.call_id not in decided]
+        open_ = [at for at, each in enumerate(batch) if sizes[at] >= FLOOR_TOKENS and not is_decided(each.block)]
         for chars in _PREVIEWS:
             short = {at: _shortened(batch[at], chars, meter=meter, has_recall=has_recall) for at in open_}
             taken = _take(short, sizes, limit=limit)

@@ -6,7 +6,7 @@ each beginning of the list, by the message itself; what it gives is what it woul
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any
@@ -41,14 +41,23 @@ class Scene:
         control = self.request.control
         return [*self.work.messages, *control] if control else self.work.messages
 
-    def decided(self, kind: str | None = None) -> set[str]:
-        """Calls whose results are left as they are, by id: something was put in their place (of that `kind`; None: of
-        any), or they are in the checkpoint, where nothing is put in the place of anything.
+    def decided(self, kind: str | None = None) -> Callable[[Block], bool]:
+        """Which results are left as they are: something was put in their place (of that `kind`; None: of any), they are
+        pinned, or in the checkpoint, where nothing is put in the place of anything.
+
+        Ids are not asked alone: some models use one again in every answer.
         """
-        found = {call for call, known in self.state.replaced.items() if kind is None or known == kind}
-        for message in self.work.said[: self.work.inherited]:
-            found.update(str(block.get("tool_use_id")) for block in results(message.message))
-        return found
+        work, known, pins = self.work, self.state.replaced, self.state.pins
+        found: set[int] = set()
+        for said in work.said[: work.inherited]:
+            found.update(id(block) for block in results(said.message))
+        if known or pins:
+            for said in work.said[work.inherited :]:
+                for block in results(said.message):
+                    replaced_as = known.get((said.uuid, str(block.get("tool_use_id"))))
+                    if said.uuid in pins or (replaced_as is not None and kind in (None, replaced_as)):
+                        found.add(id(block))
+        return lambda block: id(block) in found
 
     def held(self, holders: Sequence[Holder]) -> tuple[Holder, ...]:
         """What a plan says that holds the space, with the fixed part; the largest first."""

@@ -54,8 +54,8 @@ class State:
     ledger: Ledger = field(default_factory=Ledger)
     pins: set[str] = field(default_factory=set)
     """The entries that were pinned, by uuid."""
-    replaced: dict[str, str] = field(default_factory=dict)
-    """Calls whose results were replaced, by id, and the kind of that."""
+    replaced: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Results that were replaced, by the uuid of the entry and the id of the call, and the kind of that."""
     usage: Mapping[str, Any] | None = None
     """What the provider has counted last: a record; None: nothing is known."""
     attempt: Mapping[str, Any] | None = None
@@ -152,8 +152,8 @@ def state_of(found: Restored, *, inode: int) -> State:
         state.add(record)
     state.line.update(found.line)
     state.tip = found.tip
-    for (_, call), row in found.replacements.items():
-        state.replaced[call] = str(row.get("kind"))
+    for place, row in found.replacements.items():
+        state.replaced[place] = str(row.get("kind"))
     draft = Draft(state.ledger)  # there may be many of them
     for record in filter(state.holds, found.records):
         if record.get("type") == records.LEDGER:

@@ -15,7 +15,7 @@ from rehydrate.paths import encodable
 from rehydrate.redact import mask
 
 from .messages import Block, Message, calls
-from .prune import Rank
+from .policy import Rank
 from .results import results_of
 
 FILES: Final = 5
