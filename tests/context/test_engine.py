@@ -457,3 +457,19 @@ def test_results_of_a_pinned_entry_are_never_pruned(log):
         pruned += len(projection.pruned)
         assert "result 0 word word" in sent(projection)
     assert pruned > 20
+
+
+def test_what_a_compaction_of_another_program_has_left_stays_whole_and_is_not_what_the_user_said(log):
+    engine = engine_of(log)
+    told = "The user wants the shop on 3.12. Never touch the database. " + "It went on and on. " * 60
+    engine.append({"role": "user", "content": "Migrate the shop."})
+    log.compact(told, trigger="auto")
+    engine.append({"role": "user", "content": "And now the tests."})
+    for number in range(30):
+        projection, _ = reading(engine, number)
+        assert told in sent(projection)
+    checkpoint = engine.compact()
+    assert checkpoint is not None and checkpoint.parent is not None
+    (summary,) = [each["content"] for each in checkpoint.messages if each.get("rehydrate", {}).get("kind") == "summary"]
+    assert "Never touch" not in summary and "And now the tests." in sent(engine.prepare(request_of()))
+    assert told in sent(engine.prepare(request_of()))

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from .assembling import Assembled
 from .checkpoint import Checkpoint
-from .messages import is_request
+from .explain import pinned_messages
+from .messages import FOREIGN, is_request, kind_of
+from .meter import Meter
 from .restore import Restored
 from .results import FLOOR_TOKENS
 from .scene import Scene
@@ -19,6 +21,8 @@ from .view import cut
 if TYPE_CHECKING:
     from .plan import Plan
 
+FOREIGN_PERCENT = 25
+"""Of the target: so much the summary of another program may take, and stay whole."""
 STEP_PERCENT = 5
 """Of what is available: a compaction frees so much at least, and so much has to come to a conversation that could not
 be made small enough before that is tried again.  Less would break the provider's cache for nothing."""
@@ -58,6 +62,16 @@ def compaction_of(
         outcome="completed",
     )
     return Compaction(checkpoint, plan.summary, tuple(uuids[covered:]))
+
+
+def kept_whole(scene: Scene, *, meter: Meter, target: int) -> frozenset[int]:
+    """The messages that a compaction keeps word for word: what is pinned, and what a compaction of another program has
+    left, where that is no more than `FOREIGN_PERCENT` of the target.  All that came before it is known from there only.
+    """
+    messages = scene.work.messages
+    most = target * FOREIGN_PERCENT // 100
+    foreign = (at for at, each in enumerate(messages) if kind_of(each) == FOREIGN and meter.message(each) <= most)
+    return pinned_messages(scene.work, scene.state.pins).union(foreign)
 
 
 def irreducible_key(scene: Scene) -> str:

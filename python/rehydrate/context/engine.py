@@ -26,9 +26,9 @@ from rehydrate.session import SessionError, SessionLog
 
 from . import records
 from .checkpoint import REASONS, Checkpoint, commit
-from .compacting import compaction_of, irreducible_key, is_blocked, is_worth_it
+from .compacting import compaction_of, irreducible_key, is_blocked, is_worth_it, kept_whole
 from .errors import CommitFailed, ContextError, ContextExhausted, Holder, Superseded, WindowFull
-from .explain import explain, holders_in, pinned_messages
+from .explain import explain, holders_in
 from .gate import SOURCE_PERCENT, target_of
 from .hostledger import HostLedger
 from .ledger import Ledger
@@ -303,7 +303,7 @@ class Engine:
             target=target,
             window=stage.window,
             ledger=scene.state.ledger,
-            pinned=pinned_messages(work, scene.state.pins),
+            pinned=kept_whole(scene, meter=stage.meter, target=target),
             files=self._files(work.messages),
             open_from=work.open_from,
         )

@@ -85,6 +85,10 @@ def text(content: object) -> str:
     )
 
 
+FOREIGN = "foreign summary"
+"""The kind of a message that somebody else's compaction has left: a model wrote it, whose ever role it has."""
+
+
 def kind_of(message: Message) -> str | None:
     """What a message of ours from an earlier plan is; None: it is none of ours."""
     kind = mark_of(message).get("kind")

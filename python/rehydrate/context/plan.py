@@ -16,7 +16,7 @@ from typing import Literal
 
 from .errors import Holder
 from .ledger import OPENING, Ledger
-from .messages import THOUGHTS, Message, blocks, calls, is_request, kind_of, mark_of, marked, text
+from .messages import FOREIGN, THOUGHTS, Message, blocks, calls, is_request, kind_of, mark_of, marked, text
 from .meter import Meter
 from .shorten import FLOOR, count, cut_request, shorten_unit
 from .signs import RULE
@@ -313,7 +313,11 @@ class _Packing:
         self.summary = summary
         self.covered = survey.units[start].start if start < len(survey.units) else len(survey.messages)
         pinned = [at for at in sorted(survey.pinned) if survey.lead <= at < start and at != survey.request]
-        kept = [marked(message, "pinned") for at in pinned for message in survey.of(at)]
+        kept = [
+            message if kind_of(message) == FOREIGN else marked(message, "pinned")
+            for at in pinned
+            for message in survey.of(at)
+        ]
         said: list[Message] = []
         if summary:
             said.append(marked({"role": "user", "content": summary}, "summary"))

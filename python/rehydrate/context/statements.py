@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rehydrate.context.ledger import OPENING
-from rehydrate.context.messages import Message, blocks
+from rehydrate.context.messages import FOREIGN, Message, blocks, kind_of
 from rehydrate.context.signs import FACT, PROHIBITION, RULE, STATEMENT_CHARS, refers, states, weight
 from rehydrate.context.subjects import About, Subject, about, may_replace, replaces
 
@@ -81,13 +81,13 @@ def statements(messages: Iterable[Message], *, earlier: Sequence[Statement] = ()
     """What holds after these messages, in the order in which it was said.
 
     `earlier`: what held before them, as a summary has it.  Of two that say the same the first one stays.  Messages
-    that are summaries are passed over, whoever has one says so with `earlier`.
+    that are summaries are passed over: whoever has one of ours says so with `earlier`, and no user has written others.
     """
     held = _Held()
     for statement in earlier:
         held.keep(statement)
     for message in messages:
-        if message.get("role") != "user":
+        if message.get("role") != "user" or kind_of(message) == FOREIGN:
             continue
         for block in blocks(message):
             text = block.get("text")

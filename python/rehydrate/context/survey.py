@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from .errors import Holder
 from .ledger import Ledger
-from .messages import Message, kind_of, mark_of, text
+from .messages import FOREIGN, Message, kind_of, mark_of, text
 from .meter import Meter
 from .statements import Statement, statements, unstated
 from .summary import FileText, Summary, read_summary, summarise
@@ -50,7 +50,8 @@ class Survey:
             for at, unit in enumerate(self.units)
             if kinds[at] == "pinned" or any(index in pinned for index in range(unit.start, unit.stop))
         )
-        self._requests = [at for at, unit in enumerate(self.units) if unit.kind == "request" and kinds[at] != "summary"]
+        told = ("summary", FOREIGN)
+        self._requests = [at for at, unit in enumerate(self.units) if unit.kind == "request" and kinds[at] not in told]
         self.request = self._requests[-1] if self._requests else None
         """The unit of the active request."""
         if open_from is None:

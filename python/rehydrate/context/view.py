@@ -9,7 +9,7 @@ from typing import Any
 
 from rehydrate.entries import messages as entries
 
-from .messages import THOUGHTS, Message, is_sound
+from .messages import FOREIGN, THOUGHTS, Message, is_sound, marked
 from .meter import as_json
 
 KEPT = ("id", "wire")
@@ -52,10 +52,11 @@ def said_of(record: Mapping[str, Any]) -> Said | None:
     if not content and "wire" not in kept:
         return None
     uuid, seq = record.get("uuid"), record.get("seq")
+    message: Message = {"role": role, "content": content, **kept}
     return Said(
         uuid if isinstance(uuid, str) else "",
         seq if type(seq) is int else 0,
-        {"role": role, "content": content, **kept},
+        marked(message, FOREIGN) if entries.is_summary(dict(record)) else message,
     )
 
 
