@@ -177,3 +177,34 @@ def test_a_path_that_no_name_can_hold_is_an_os_error(impl, tmp_path):
                 call(path)
             assert (caught.value.errno, caught.value.filename) == (errno.EINVAL, str(path))
     assert impl.probe_candidates(["a\ud800", "a\0b", b""], 1) == [None, None, None]
+
+
+@pytest.mark.parametrize("call", ["fstat", "pread"])
+def test_of_a_disk_that_fails_the_file_is_named(tmp_path, monkeypatch, call):
+    from rehydrate.scan import _pure
+
+    path = str(write_lines(tmp_path / "t.jsonl", [step(1)]))
+
+    def fail(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patched, pytest.raises(OSError) as caught:
+        patched.setattr(os, call, fail)
+        _pure.scan_tail(path)
+    assert (caught.value.errno, caught.value.filename) == (errno.EIO, path)
+
+
+def test_a_file_that_was_only_read_may_fail_to_close(tmp_path, monkeypatch):
+    from rehydrate.scan import _pure
+
+    path = write_lines(tmp_path / "t.jsonl", [step(1)])
+    known = _pure.scan_tail(path)
+    close = os.close
+
+    def fail(fd):
+        close(fd)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "close", fail)
+        assert _pure.scan_tail(path) == known

@@ -48,7 +48,12 @@ class File:
             raise
         except ValueError:  # a NUL in the path, or what no name can hold
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), name) from None
-        found = os.fstat(self._fd)
+        try:
+            found = os.fstat(self._fd)
+        except OSError as error:
+            self.close()
+            error.filename = name  # the system names no file for a descriptor
+            raise
         if not stat.S_ISREG(found.st_mode):
             self.close()
             if stat.S_ISDIR(found.st_mode):
@@ -62,7 +67,11 @@ class File:
         size = min(size, self.size - offset)
         parts = []
         while size > 0:
-            part = _pread(self._fd, size, offset)
+            try:
+                part = _pread(self._fd, size, offset)
+            except OSError as error:
+                error.filename = os.fsdecode(self._path)
+                raise
             if not part:
                 break
             parts.append(part)
@@ -94,7 +103,10 @@ class File:
         """May be called twice."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            try:  # noqa: SIM105  contextlib takes longer to load than this to run
+                os.close(fd)
+            except OSError:  # nothing was written, and what was read was read; it is closed all the same
+                pass
 
     def __enter__(self) -> "File":
         return self
