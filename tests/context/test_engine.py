@@ -181,7 +181,7 @@ def test_a_commit_that_fails_fails_the_turn_and_leaves_all_as_it_was(log, monkey
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("rehydrate.context.engine.commit", fail)
+        patched.setattr("rehydrate.context.compactor.commit", fail)
         with pytest.raises(CommitFailed) as found:
             agent.engine.compact()
     assert found.value.phase == "checkpoint"

@@ -99,7 +99,7 @@ def test_t42_a_compaction_that_a_crash_ended_is_settled_as_interrupted_and_made_
         raise Crash
 
     with monkeypatch.context() as patched:
-        patched.setattr("rehydrate.context.engine.commit", crash)
+        patched.setattr("rehydrate.context.compactor.commit", crash)
         with pytest.raises(Crash):
             agent.engine.compact()
     assert attempts_in(log) == ["open"]

@@ -136,7 +136,7 @@ def test_an_engine_that_another_process_was_faster_than_prepares_anew(log, monke
             raise Superseded("compacted meanwhile")
         return checkpoint.commit(*args, **given)
 
-    monkeypatch.setattr("rehydrate.context.engine.commit", commit)
+    monkeypatch.setattr("rehydrate.context.compactor.commit", commit)
     assert engine.prepare(REQUEST).checkpoint is not None
     assert len(tried) == 2
 
@@ -148,7 +148,7 @@ def test_a_compaction_that_another_process_was_faster_than_is_void(log, monkeypa
     def commit(*_, **__):
         raise Superseded("compacted meanwhile")
 
-    monkeypatch.setattr("rehydrate.context.engine.commit", commit)
+    monkeypatch.setattr("rehydrate.context.compactor.commit", commit)
     with pytest.raises(Superseded):
         engine.compact()
     assert read(log.path, tip=log.tip).said == before

@@ -16,20 +16,18 @@ An engine belongs to one log, and keeps nothing beside it: what it knows it has 
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rehydrate.entries.messages import time_of
-from rehydrate.session import SessionError, SessionLog
+from rehydrate.session import SessionLog
 
 from . import records
-from .checkpoint import REASONS, Checkpoint, commit
-from .compacting import compaction_of, irreducible_key, is_blocked, is_worth_it, kept_whole
-from .errors import CommitFailed, ContextError, ContextExhausted, Holder, Superseded, WindowFull
+from .checkpoint import REASONS, Checkpoint
+from .compactor import Compactor, Outcome, committing
+from .errors import ContextExhausted, Holder, Superseded, WindowFull
 from .explain import explain, holders_in
-from .gate import SOURCE_PERCENT, target_of
 from .hostledger import HostLedger
 from .ledger import Ledger
 from .messages import Message, calls, is_request
@@ -41,14 +39,10 @@ from .replacing import rows_of
 from .replies import entries_of, named, reply_messages
 from .results import Replacement, over_budget, replaced
 from .scene import Scene, Stage
-from .state import State, follow, restored_at
+from .state import State, follow
 from .steady import Held, Judged, Written
 from .usage import usage_of
 from .wire import FORMATS, format_named
-from .workspace import RecentFile, recent_files
-
-if TYPE_CHECKING:
-    from .plan import Plan
 
 TRIES = 3
 """So often is a request prepared anew because another process has compacted the session meanwhile."""
@@ -86,6 +80,9 @@ class Engine:
         self._judged, self._held, self._written = Judged(), Held(self._stage.meter), Written()
         self._sent: Scene | None = None
         """What was prepared last; None: nothing was."""
+        self._compactor = Compactor(
+            log, stage=self._stage, policy=self.policy, follow=self._follow, note=partial(self._note, durable=False)
+        )
         self.ledger = HostLedger(self._ledger, self._note)
         """What must outlive every compaction word for word; what is put there is on disk at once."""
         for name in tuple(self._follow().open_attempts):
@@ -168,7 +165,8 @@ class Engine:
         if reason not in REASONS:
             raise ValueError(f"a compaction has no reason {reason!r:.80}; there are {', '.join(sorted(REASONS))}")
         with self._lock:
-            return self._compact(self._look(ANY if self._sent is None else self._sent.request), reason=reason)[0]
+            scene = self._look(ANY if self._sent is None else self._sent.request)
+            return self._compactor.compact(scene, reason=reason).checkpoint
 
     def pin(self, uuid: str) -> None:
         """Keep a message word for word through every compaction.  Durable.  Raises LookupError when no message that the
@@ -201,15 +199,14 @@ class Engine:
         if shortened:
             scene = self._replace(scene, shortened, phase="results")
         prunes = self._prunes(scene)
-        made: Checkpoint | None = None
-        holders: tuple[Holder, ...] = ()
+        compacted = Outcome()
         if self._is_due(scene, prunes):
-            made, holders = self._compact(scene, reason="threshold")
-            if made is not None:
+            compacted = self._compactor.compact(scene, reason="threshold")
+            if compacted.checkpoint is not None:
                 prunes, scene = [], self._look(request)
         if prunes:
             scene = self._replace(scene, prunes, phase="prune")
-        source = before if made is not None else None
+        source = before if compacted.checkpoint is not None else None
         messages = self._written.write(scene.work, request.control, format=request.format, source=source)
         self._refuse_full(scene)
         self._sent = scene
@@ -219,8 +216,8 @@ class Engine:
             scene.snapshot,
             scene.revision,
             (*shortened, *prunes),
-            made,
-            holders,
+            compacted.checkpoint,
+            compacted.holders,
             scene.work.repaired,
         )
 
@@ -281,72 +278,6 @@ class Engine:
         told = ", ".join(f"{each.what} {each.tokens:,}" for each in holders)
         raise ContextExhausted(f"{much}; nothing more can be taken out ({told})", holders=holders)
 
-    # -- a compaction -------------------------------------------------------------------------------------------------
-
-    def _compact(self, scene: Scene, *, reason: str) -> tuple[Checkpoint | None, tuple[Holder, ...]]:
-        """Compact what is seen; gives what was committed, and what holds the space where that is not enough."""
-        stage, work, snapshot = self._stage, scene.work, scene.snapshot
-        key = irreducible_key(scene)
-        if reason == "threshold" and is_blocked(scene, key):
-            return None, ()
-        fixed = snapshot.fixed
-        source = stage.meter.messages(work.messages)
-        target = target_of(source=source, window=stage.window, fixed=fixed, handoff_line=snapshot.handoff_line)
-        target = min(target, source * SOURCE_PERCENT // 100)  # of a small one, too, or next to nothing would go
-        from .plan import plan  # a third of what importing all of this takes
-
-        name = records.attempt_id(after=scene.state.tip, reason=reason)
-        self._note(records.attempt(name, "open", after=scene.state.tip), durable=False)
-        planned = plan(
-            work.messages,
-            meter=stage.meter,
-            target=target,
-            window=stage.window,
-            ledger=scene.state.ledger,
-            pinned=kept_whole(scene, meter=stage.meter, target=target),
-            files=self._files(work.messages),
-            open_from=work.open_from,
-        )
-        holders = scene.held(planned.holders)
-        made = None
-        if planned.covered and is_worth_it(scene, reason, source=source, result=planned.tokens):
-            figures = {"before": source, "after": planned.tokens, "target": target, "fixed": fixed}
-            figures |= {} if stage.window is None else {"window": stage.window}
-            try:
-                made = self._commit(scene, planned, figures=figures, reason=reason)
-            except ContextError:
-                self._note(records.attempt(name, "failed", after=scene.state.tip), durable=False)
-                raise
-        after = self._follow().tip
-        left = snapshot.tokens if made is None else planned.tokens + fixed
-        line = snapshot.compaction_line
-        is_over = planned.outcome == "irreducible" or (line is not None and left >= line)
-        is_stuck = is_over or (made is None and reason == "threshold")
-        stuck = records.Stuck(key, left, holders) if is_stuck else None
-        self._note(records.attempt(name, "failed" if made is None else "done", after=after, stuck=stuck), durable=False)
-        return made, holders if stuck is not None else ()
-
-    def _files(self, messages: Sequence[Message]) -> list[RecentFile]:
-        """Those of the workspace that a compaction tells again; never a session, where the workspace holds such."""
-        sessions = os.path.dirname(self.log.place.folder)
-        return recent_files(
-            messages, workspace=self.policy.workspace, ranks=self.policy.rank, denied=[os.path.abspath(sessions)]
-        )
-
-    def _commit(self, scene: Scene, planned: "Plan", *, figures: Mapping[str, int], reason: str) -> Checkpoint:
-        restored = restored_at(self.log.path, scene.state.tip)
-        compaction = compaction_of(planned, scene.work, restored, figures=figures, reason=reason)
-        with _committing("checkpoint", "the compaction"):
-            commit(
-                self.log,
-                compaction.checkpoint,
-                summary=compaction.summary,
-                preserve=compaction.preserve,
-                expect=scene.state.newest,
-                restored=restored,
-            )
-        return compaction.checkpoint
-
     # -- the log ------------------------------------------------------------------------------------------------------
 
     def _follow(self) -> State:
@@ -375,7 +306,7 @@ class Engine:
 
     def _replace(self, scene: Scene, found: Sequence[Replacement], *, phase: str) -> Scene:
         """Put something in the place of results, for good."""
-        with _committing(phase, "what was put in the place of results"):
+        with committing(phase, "what was put in the place of results"):
             rows = rows_of(found, scene.work, folder=self._results_folder)
             self.log.append_durable({"type": "content-replacement", "replacements": rows})
         return self._look(scene.request)
@@ -390,14 +321,6 @@ class Engine:
             return self._sent.request.format
         known = str((self._follow().usage or {}).get("format"))
         return known if known in FORMATS else ANY.format
-
-
-@contextmanager
-def _committing(phase: str, what: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, SessionError) as error:
-        raise CommitFailed(f"{what} could not be written, and is void: {error}", phase=phase) from error
 
 
 def _is_pressing(entry: Mapping[str, Any]) -> bool:

@@ -19,7 +19,17 @@ USAGE = "context-usage"
 """What the provider has counted."""
 ATTEMPT = "compaction-attempt"
 """How a compaction goes: `open`, and then `done`, `failed` or `interrupted`."""
-TYPES = frozenset({LEDGER, PIN, USAGE, ATTEMPT})
+HANDOFF = "context-handoff"
+"""The model was told how full its context is."""
+CONTINUE = "context-continue"
+"""The model was told to go on where its answer was cut off."""
+BREAKER = "context-breaker"
+"""How often asking a model for a summary has failed."""
+REFUSAL = "context-refusal"
+"""The provider has refused a request, and something was done about it."""
+OMITTED = "context-omitted"
+"""Media that are no longer sent."""
+TYPES = frozenset({LEDGER, PIN, USAGE, ATTEMPT, HANDOFF, CONTINUE, BREAKER, REFUSAL, OMITTED})
 
 Record = dict[str, Any]
 
