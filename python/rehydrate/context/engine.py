@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from rehydrate.entries.messages import time_of
 from rehydrate.session import SessionLog
@@ -69,8 +70,10 @@ class Engine:
         window make another engine of the same log.  `meter`: None: one with the default counter.  `clock`: seconds
         since the epoch.
 
-        A compaction that was begun and not ended is noted as interrupted.
+        A compaction that was begun and not ended is noted as interrupted.  Raises TypeError for what is no log.
         """
+        if not isinstance(log, SessionLog):
+            raise TypeError(f"an engine is made of a log, as `Sessions(...).new` gives it, not of {type(log).__name__}")
         self.log = log
         self.policy = policy or Policy()
         self._stage = Stage(window=window, meter=meter or Meter(), policy=self.policy)
@@ -96,9 +99,9 @@ class Engine:
         Raises ContextExhausted when nothing more can be taken out and it does not fit; WindowFull when it does not fit
         and the policy compacts only on demand; CommitFailed when a decision could not be written, Superseded when
         other processes have compacted the session again and again; InvalidProjection, which nothing here should ever
-        give; ValueError when there is nothing to send, or no such format.
+        give; ValueError when there is nothing to send, or no such format; TypeError for what is no request.
         """
-        format_named(request.format)
+        _check(request)
         with self._lock:
             for _ in range(TRIES - 1):
                 try:
@@ -121,18 +124,16 @@ class Engine:
         has appended it.  `provider`: whose usage it is; None: the one of the format.
 
         Gives the uuid of the answer, None where it was not appended here.  Raises ValueError when nothing was prepared,
-        or the reply is none.
+        the reply is none, or the usage is a sum over several calls or of a provider that nobody knows; TypeError when
+        it is no mapping.  Then nothing was appended.
         """
         with self._lock:
             sent = self._sent
             if sent is None:
                 raise ValueError("nothing was prepared: call `prepare` before the model, and `observe` after it")
-            uuid = None
-            if reply is not None:
-                messages, about = reply_messages(reply, format=sent.request.format)
-                uuid = self._append(messages, about=about)
+            if usage is not None and not isinstance(usage, Mapping):
+                raise TypeError(f"a usage is an object, as the provider gave it, and no {type(usage).__name__}")
             counted = usage_of(usage or {}, provider=provider or sent.request.format)
-            after = uuid if uuid is not None else self._follow().tip
             baseline = Baseline.after(
                 counted,
                 snapshot=sent.snapshot,
@@ -140,8 +141,12 @@ class Engine:
                 model=sent.request.model,
                 revision=sent.revision,
             )
-            self._note(records.usage(baseline, format=sent.request.format, after=after), durable=False)
-            return uuid
+            told = partial(records.usage, baseline, format=sent.request.format)
+            if reply is None:
+                self._note(told(after=self._follow().tip), durable=False)
+                return None
+            messages, about = reply_messages(reply, format=sent.request.format)
+            return self._append(messages, about=about, then=told)
 
     def append(self, *messages: Mapping[str, Any], format: str | None = None) -> str | None:
         """Append messages in the form of a provider: on disk when this returns, but for results of tools alone, which
@@ -182,8 +187,11 @@ class Engine:
     def explain(self, request: Request | None = None) -> dict[str, Any]:
         """What the next request would hold, what holds the space, and which line comes next; nothing is decided.
 
-        `request`: None: the last one.
+        `request`: None: the last one.  Raises ValueError for a format that there is none of, TypeError for what is no
+        request.
         """
+        if request is not None:
+            _check(request)
         with self._lock:
             known = ANY if self._sent is None else self._sent.request
             return explain(self._look(request or known), meter=self._stage.meter, window=self._stage.window)
@@ -296,13 +304,24 @@ class Engine:
         with self._lock:
             (self.log.append_durable if durable else self.log.append)(record)
 
-    def _append(self, messages: Sequence[Message], *, about: Mapping[str, Any] | None = None) -> str | None:
+    def _append(
+        self,
+        messages: Sequence[Message],
+        *,
+        about: Mapping[str, Any] | None = None,
+        then: Callable[..., records.Record] | None = None,
+    ) -> str | None:
+        """`then`: a record in the same write, made of the uuid of the last message (`after`)."""
         if not messages:
             return None
         state = self._follow()
         messages = named(messages, [each.message for each in state.said], tip=state.tip)
         entries = entries_of(messages, about=about)
-        return (self.log.append_durable if any(map(_is_pressing, entries)) else self.log.append)(entries)
+        is_pressing = any(map(_is_pressing, entries))
+        if then is not None:
+            entries[-1]["uuid"] = uuid = str(uuid4())
+            entries.append(then(after=uuid))
+        return (self.log.append_durable if is_pressing else self.log.append)(entries)
 
     def _replace(self, scene: Scene, found: Sequence[Replacement], *, phase: str) -> Scene:
         """Put something in the place of results, for good."""
@@ -321,6 +340,12 @@ class Engine:
             return self._sent.request.format
         known = str((self._follow().usage or {}).get("format"))
         return known if known in FORMATS else ANY.format
+
+
+def _check(request: Request) -> None:
+    if not isinstance(request, Request):
+        raise TypeError(f"a request is a `Request(model=..., format=...)`, and no {type(request).__name__}")
+    format_named(request.format)
 
 
 def _is_pressing(entry: Mapping[str, Any]) -> bool:

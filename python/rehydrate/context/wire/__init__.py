@@ -65,7 +65,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 
 def format_named(name: str) -> Format:
     """The format of that name.  Raises ValueError for another."""
-    found = FORMATS.get(name)
+    found = FORMATS.get(name) if isinstance(name, str) else None
     if found is None:
         raise ValueError(f"there is no format {name!r:.80}; there are {', '.join(FORMATS)}")
     return found
