@@ -312,6 +312,7 @@ CONTEXT_MODULES = {
     "results": "",
     "hostledger": "",
     "ledger": "",
+    "summariser": "",
     "trimming": "Without a log",
     "checkpoint": "Checkpoints",
     "verifying": "",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .policy import Policy
     from .projection import Projection, Request
     from .results import Replacement
+    from .summariser import Aborted, Summariser, SummaryRequest
     from .tokens import Estimate, Exact, Learnt, TokenCounter, default_counter
     from .trimming import trim
     from .usage import Usage, usage_of
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "HEADINGS",
+    "Aborted",
     "AsyncEngine",
     "BadCheckpoint",
     "Block",
@@ -75,6 +77,8 @@ __all__ = [
     "Replacement",
     "Request",
     "Snapshot",
+    "Summariser",
+    "SummaryRequest",
     "Superseded",
     "TokenCounter",
     "Usage",
@@ -96,6 +100,7 @@ _MODULES = {
     **dict.fromkeys(("Block", "Message"), "messages"),
     **dict.fromkeys(("Meter", "Snapshot"), "meter"),
     **dict.fromkeys(("Projection", "Request"), "projection"),
+    **dict.fromkeys(("Aborted", "Summariser", "SummaryRequest"), "summariser"),
     **dict.fromkeys(("Estimate", "Exact", "Learnt", "TokenCounter", "default_counter"), "tokens"),
     **dict.fromkeys(("Usage", "usage_of"), "usage"),
     **dict.fromkeys(("check", "violations"), "validate"),

@@ -70,6 +70,8 @@ class Item:
     """Where it comes from, as the caller counts; None: the host, or a summary."""
     recorded: bool = False
     """It was read in a text, and counts for `RECORDS`."""
+    told: bool = False
+    """A model has written it in a summary: it gives way to everything else, and counts for `TOLD`."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for what could not be written down and read again as it is."""
@@ -144,6 +146,10 @@ class Ledger:
                     count += 1
                     chars += _chars(item)
         return Ledger(_bounded(items))
+
+    def tell(self, items: Sequence[Item]) -> "Ledger":
+        """With what a model has written in a summary (`rehydrate.context.prose.read_prose`)."""
+        raise NotImplementedError
 
     def record(self) -> list[dict[str, Any]]:
         """As data for a log; what is not said is the usual."""
