@@ -300,6 +300,7 @@ SESSION_MODULES = {
     "whole": "",
     "aio": "From asyncio",
     "errors": "Errors",
+    "refusals": "",
 }
 """In the order of the page, with their headings; one without goes on under the heading before."""
 
@@ -323,6 +324,7 @@ CONTEXT_MODULES = {
     "wire": "",
     "validate": "",
     "errors": "Errors",
+    "refusals": "",
 }
 """As `SESSION_MODULES`."""
 

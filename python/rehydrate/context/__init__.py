@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .meter import Meter, Snapshot
     from .policy import Policy
     from .projection import Projection, Request
+    from .refusals import Refusal, classify
     from .results import Replacement
     from .summariser import Aborted, Summariser, SummaryRequest
     from .tokens import Estimate, Exact, Learnt, TokenCounter, default_counter
@@ -74,6 +75,7 @@ __all__ = [
     "Meter",
     "Policy",
     "Projection",
+    "Refusal",
     "Replacement",
     "Request",
     "Snapshot",
@@ -86,6 +88,7 @@ __all__ = [
     "Violation",
     "WindowFull",
     "check",
+    "classify",
     "default_counter",
     "trim",
     "usage_of",
@@ -101,6 +104,7 @@ _MODULES = {
     **dict.fromkeys(("Meter", "Snapshot"), "meter"),
     **dict.fromkeys(("Projection", "Request"), "projection"),
     **dict.fromkeys(("Aborted", "Summariser", "SummaryRequest"), "summariser"),
+    **dict.fromkeys(("Refusal", "classify"), "refusals"),
     **dict.fromkeys(("Estimate", "Exact", "Learnt", "TokenCounter", "default_counter"), "tokens"),
     **dict.fromkeys(("Usage", "usage_of"), "usage"),
     **dict.fromkeys(("check", "violations"), "validate"),
