@@ -27,6 +27,7 @@ ROOMS = {
     "digest": set(),
     "entries": {"paths", "scan"},
     "files": {"_native"},
+    "frameworks": {"context", "digest", "session"},
     "hook": {"_native", "clients", "conversation", "gate", "scan", "serve", "settings", "state"},
     "gate": {"scan"},
     "notable": {"_native", "redact"},
@@ -133,6 +134,12 @@ def test_only_the_command_line_needs_more_than_the_standard_library(module):
         elif isinstance(node, ast.Call) and "find_spec" in ast.unparse(node.func):
             needed |= {each.value for each in node.args if isinstance(each, ast.Constant)}
     of_another_version = {"settingsfile": {"tomli", "tomllib"}, "digest": {"_sha2", "_sha256"}}
-    where_it_is_there = {"context.tokens": {"bpe_openai"}}  # the extra `tokens`
+    where_it_is_there = {  # what an extra brings
+        "context.tokens": {"bpe_openai"},
+        "frameworks.langchain": {"langchain", "langchain_core"},
+        "frameworks.langchain_messages": {"langchain_core", "pydantic_core"},
+        "frameworks.openai_agents": {"agents"},
+        "frameworks.pydantic_ai": {"pydantic_ai"},
+    }
     allowed = {"rehydrate", *of_another_version.get(module, ()), *where_it_is_there.get(module, ())}
     assert needed - sys.stdlib_module_names <= allowed
