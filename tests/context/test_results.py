@@ -108,6 +108,14 @@ def test_the_preview_has_the_first_1500_and_the_last_500_characters():
     assert f"{len(text):,} characters" in first and f"tool-results/{found.side_name}" in first
 
 
+def test_a_preview_cuts_no_surrogate_pair_in_two():
+    (found,) = judged(turn((call("c"), result("c", "x" + "\ud83d\ude00" * 8_000))))
+    _, shown = found.text.split("\n", 1)
+    head, tail = shown.split("\n[... 14,002 characters left out ...]\n")
+    assert head == "x" + "\ud83d\ude00" * 749
+    assert tail == "\ud83d\ude00" * 250
+
+
 def test_the_whole_text_goes_to_the_side_file():
     text = "x" * 20_000
     (found,) = judged(turn((call("c"), result("c", text))))

@@ -9,10 +9,12 @@ messages that come out; whatever is planned once is left as it is when it is pla
 time grows with the number of messages and the length of what is kept.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
+
+from rehydrate.packing import leading
 
 from .errors import Holder
 from .ledger import OPENING, Ledger
@@ -297,15 +299,8 @@ class _Packing:
             for line in _lines_about(survey, at)
         )
         known = (line for each in reversed(survey.earlier()) for line in reversed(each.notes))
-        found: dict[str, None] = {}
-        for line in chain(fresh, known):
-            if line in found:
-                continue
-            left -= count(line, survey.meter)
-            if left < 0:
-                break
-            found[line] = None
-        return list(found)[::-1]
+        found, _, _ = leading(_distinct(chain(fresh, known)), left, cost=lambda line: count(line, survey.meter))
+        return found[::-1]
 
     def _put_together(self, shortened: Sequence[Message], start: int, summary: str) -> None:
         survey = self._survey
@@ -348,6 +343,14 @@ def has_thoughts(message: Message) -> bool:
     """Whether an answer has thoughts in it."""
     content = message.get("content")
     return not isinstance(content, str) and any(block.get("type") in THOUGHTS for block in blocks(message))
+
+
+def _distinct(lines: Iterable[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for line in lines:
+        if line not in seen:
+            seen.add(line)
+            yield line
 
 
 def _lines_about(survey: Survey, at: int) -> Iterator[str]:

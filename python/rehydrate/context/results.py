@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from rehydrate.packing import keep_ends
 from rehydrate.private import make_private, read_bytes, sync_folder
 
 from .messages import Block, Message
 from .meter import FLAT, Meter, as_json
+from .shorten import HEAD_PERCENT, is_cut
 
 BATCH_PERCENT: Final = 15
 """Of the window that the results of one answer may take (spec D1)."""
@@ -178,17 +180,22 @@ def _shortened(result: Result, chars: int, *, meter: Meter, has_recall: bool) ->
 
 
 def _preview(whole: str, chars: int, *, name: str, has_recall: bool) -> str:
-    head, tail = chars * 3 // 4, chars - chars * 3 // 4
-    left_out = max(0, len(whole) - chars)
     about = (
         f"[This result of {len(whole):,} characters is too long to be shown whole. {INTACT}, and its text in the "
         f"session's tool-results/{name}{RECALL_HINT if has_recall else ''}."
     )
     if not chars:
         return f"{about}]"
-    shown = f" Its first {head:,} and last {tail:,} characters follow.]"
-    mark = f"\n[... {left_out:,} characters left out ...]\n"
-    return f"{about}{shown}\n{whole[:head]}{mark}{whole[len(whole) - tail :]}" if left_out else f"{about}]\n{whole}"
+    if len(whole) <= chars:
+        return f"{about}]\n{whole}"
+    head = chars * HEAD_PERCENT // 100
+    tail = chars - head
+    shown, _ = keep_ends(whole, head=head, tail=tail, is_cut=is_cut, mark=_mark)
+    return f"{about} Its first {head:,} and last {tail:,} characters follow.]\n{shown}"
+
+
+def _mark(left_out: int) -> str:
+    return f"\n[... {left_out:,} characters left out ...]\n"
 
 
 def replacement_of(

@@ -8,6 +8,8 @@ Calls are left as they are: a model would take a cut input for what it called.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rehydrate.packing import keep_ends
+
 from .messages import THOUGHTS, Block, Message, blocks
 from .meter import Meter
 
@@ -93,20 +95,16 @@ def cut_request(message: Message, *, limit: int, meter: Meter) -> Message | None
 def _cut(text: str, keep: int) -> str:
     """`keep` characters of the text, or a few less, and the mark."""
     head = keep * HEAD_PERCENT // 100
-    tail = len(text) - (keep - head)
-    if 0 < head < len(text) and _is_high(text[head - 1]) and _is_low(text[head]):
-        head -= 1
-    if 0 < tail < len(text) and _is_high(text[tail - 1]) and _is_low(text[tail]):
-        tail += 1
-    return f"{text[:head]}\n[… {tail - head:,} characters left out here …]\n{text[tail:]}"
+    return keep_ends(text, head=head, tail=keep - head, is_cut=is_cut, mark=_mark)[0]
 
 
-def _is_high(character: str) -> bool:
-    return "\ud800" <= character <= "\udbff"
+def is_cut(text: str, at: int) -> bool:
+    """Whether the text may be parted before the character at `at`: anywhere but in a surrogate pair."""
+    return not (0 < at < len(text) and "\ud800" <= text[at - 1] <= "\udbff" and "\udc00" <= text[at] <= "\udfff")
 
 
-def _is_low(character: str) -> bool:
-    return "\udc00" <= character <= "\udfff"
+def _mark(left_out: int) -> str:
+    return f"\n[… {left_out:,} characters left out here …]\n"
 
 
 def _bare(message: Message) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from rehydrate.conversation import KEPT_CHARS, Conversation, Step, ToolCall, Turn
 from rehydrate.dataclass import dataclass, field, replace
+from rehydrate.packing import keep_ends, leading
 from rehydrate.recall.render import Item, Section, fit, heading, render_item, signposts, step_word
-from rehydrate.recall.text import Clipped, clip_ends, code, left_out_mark, named, one_line, squeezed, start_of
+from rehydrate.recall.text import Clipped, code, is_cut, left_out_mark, named, one_line, squeezed, start_of
 from rehydrate.settings import Settings
 
 NAME = "dialogue"
@@ -80,19 +81,18 @@ def dialogue_section(conversation: Conversation, settings: Settings, clean: Call
     if not entries or budget <= 0:
         return Section(NAME, budget, left_out=total)
     left = budget - len(heading(_title(total, total)))
-    taken: list[Item] = []
-    for item, *post in _backwards(conversation, entries, clean):
-        post_chars = sum(len(render_item(each)) for each in post)
-        cost = len(render_item(item)) + post_chars
-        if cost > left:
-            smaller = [] if taken else list(_newest(entries[-1], item, clean, room=left - post_chars))
-            taken += [*smaller, *post] if smaller else []
-            break
-        left -= cost
-        taken += [item, *post]
-    items = tuple(reversed(taken))
+    taken, _, are_all = leading(_backwards(conversation, entries, clean), left, cost=_chars)
+    if not taken and not are_all:
+        newest, *post = next(_backwards(conversation, entries, clean))
+        smaller = _newest(entries[-1], newest, clean, room=left - _chars(post))
+        taken = [(each, *post) for each in smaller]
+    items = tuple(reversed([item for group in taken for item in group]))
     kept = sum(item.role != "fork" for item in items)
     return Section(NAME, budget, items, total - kept, title=_title(kept, total))
+
+
+def _chars(items: Iterable[Item]) -> int:
+    return sum(len(render_item(item)) for item in items)
 
 
 def _title(kept: int, total: int) -> str:
@@ -123,7 +123,7 @@ def _item(entry: Entry, clean: Callable[[str], str]) -> Item:
     text = clean(entry.text or "")
     clipped = (text, 0)
     if len(text) > _ENTRY_CHARS:
-        clipped = clip_ends(text, head=_HEAD_CHARS, tail=_TAIL_CHARS, mark=left_out_mark)
+        clipped = keep_ends(text, head=_HEAD_CHARS, tail=_TAIL_CHARS, is_cut=is_cut, mark=left_out_mark)
     return _text_item(entry, clipped, clean)
 
 

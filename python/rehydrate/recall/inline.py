@@ -13,6 +13,7 @@ from itertools import islice
 
 from rehydrate.conversation import Conversation
 from rehydrate.dataclass import dataclass, field
+from rehydrate.packing import leading
 from rehydrate.recall.delivery import measure_of
 from rehydrate.recall.gist import (
     Clean,
@@ -75,15 +76,8 @@ class _Pool:
 
     def fill(self, room: int) -> None:
         """The lowest level; where it does not fit into `room`, as many items as do, the most important first."""
-        self.items, self.units = [], 0
-        self.level = 0
-        for item in self.at(0):
-            cost = _measure(render_item(item))
-            if self.units + cost > room:
-                self.level = -1
-                break
-            self.items.append(item)
-            self.units += cost
+        self.items, self.units, are_all = leading(self.at(0), room, cost=_units)
+        self.level = 0 if are_all else -1
 
     def raise_to(self, level: int, room: int) -> None:
         """Up to that level as far as `room` units more allow it; nothing where not even the lowest has room."""
@@ -100,7 +94,7 @@ class _Pool:
         if not 0 <= self.level < self.levels - 1:
             return
         for place, item in enumerate(islice(self.at(self.level + 1), len(self.items))):
-            more = _measure(render_item(item)) - _measure(render_item(self.items[place]))
+            more = _units(item) - _units(self.items[place])
             if more > room:
                 return
             self.items[place] = item
@@ -110,14 +104,12 @@ class _Pool:
 
 def _within(items: Iterable[Item], room: int) -> tuple[list[Item], int] | None:
     """All the items and their units; None where they are over `room`."""
-    taken: list[Item] = []
-    units = 0
-    for item in items:
-        units += _measure(render_item(item))
-        if units > room:
-            return None
-        taken.append(item)
-    return taken, units
+    taken, units, are_all = leading(items, room, cost=_units)
+    return (taken, units) if are_all else None
+
+
+def _units(item: Item) -> int:
+    return _measure(render_item(item))
 
 
 @dataclass(slots=True)
@@ -146,7 +138,7 @@ class _Shelf:
 
     def put(self, name: str, place: int, item: Item) -> bool:
         """False where no value has room."""
-        cost = _measure(render_item(item))
+        cost = _units(item)
         title = _measure(heading(self._title(name, self._totals[name]) + " (continued)"))
         for value in self.values:
             needed = cost + (0 if name in value.held else title)

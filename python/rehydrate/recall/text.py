@@ -12,6 +12,7 @@ from functools import cache
 
 from rehydrate import unseen
 from rehydrate.conversation import MARKER_HEAD
+from rehydrate.packing import keep_ends
 from rehydrate.redact import MARGIN, mask
 
 # What hosts put around what they tell a model, and what models have between turns: of such a tag the `<` is spelt out.
@@ -147,13 +148,6 @@ Clipped = tuple[str, int]
 """What is kept with the mark between, and the number of characters left out."""
 
 
-def clip_ends(text: str, *, head: int, tail: int, mark: Callable[[int], str]) -> Clipped:
-    """At most `head` characters from the start and `tail` from the end, `mark(left out)` between them."""
-    start = cut_before(text, head)
-    end = cut_after(text, max(len(text) - tail, start))
-    return text[:start] + mark(end - start) + text[end:], end - start
-
-
 def clip(text: str, limit: int, *, head_percent: int, mark: Callable[[int], str]) -> Clipped | None:
     """The text in at most `limit` characters, mark included; None where nothing of it would be left.
 
@@ -167,7 +161,7 @@ def clip(text: str, limit: int, *, head_percent: int, mark: Callable[[int], str]
     head = limit * head_percent // 100
     if (spare - head) * 200 < spare * (100 - head_percent):
         head = max(1, spare * head_percent // 100)
-    kept, left_out = clip_ends(text, head=head, tail=spare - head, mark=mark)
+    kept, left_out = keep_ends(text, head=head, tail=spare - head, is_cut=is_cut, mark=mark)
     return (kept, left_out) if left_out < len(text) else None
 
 
