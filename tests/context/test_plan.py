@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rehydrate.context.ledger import Ledger
+from rehydrate.context.ledger import OPENING, Ledger
 from rehydrate.context.messages import THOUGHTS, blocks, is_request, kind_of
 from rehydrate.context.meter import Meter
 from rehydrate.context.plan import plan
@@ -357,6 +357,19 @@ def test_what_was_done_again_is_noted_where_it_was_done_last():
     assert made.summary.index("called read") < made.summary.index("called run")
 
 
+@pytest.mark.parametrize("more", [steps(2), [user("Q?"), *step("z")], [user("Q?"), assistant(call("open"))]])
+def test_where_there_is_no_room_for_a_summary_its_first_line_stands_there(more):
+    messages = [*talk(3, chars=90), *more]
+    told = 0
+    for target in range(1, METER.messages(messages)):
+        made, after = planned(messages, target)
+        assert made.replacement or not made.covered
+        assert made.tokens == METER.messages(after) <= METER.messages(messages)
+        assert planned(after, target)[1] == after
+        told += made.summary == OPENING
+    assert told
+
+
 @settings(max_examples=60, deadline=None)
 @given(messages=conversations(), percent=st.integers(1, 100), data=st.data())
 def test_any_plan_is_valid_within_its_target_and_the_same_again(messages, percent, data):
@@ -375,6 +388,7 @@ def test_any_plan_is_valid_within_its_target_and_the_same_again(messages, percen
         assert after == messages and source <= max(target, (window or 0) // 2)
     if made.outcome == "irreducible":
         assert made.holders
+    assert made.replacement or not made.covered
     for at in pinned:
         assert any(each["content"] == messages[at]["content"] for each in after)
     still = {at - made.covered + len(made.replacement) for at in pinned if at >= made.covered}

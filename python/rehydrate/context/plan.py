@@ -10,7 +10,7 @@ time grows with the number of messages and the length of what is kept.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
 
@@ -36,6 +36,7 @@ NOTES_PERCENT = 10
 NOTE_CHARS = 120
 _TRIES = 4
 """How often a list that counts more than its parts is planned again for less."""
+_FIRST_LINE: Message = {"role": "user", "content": OPENING}
 
 Outcome = Literal["unchanged", "completed", "irreducible"]
 
@@ -83,7 +84,22 @@ def plan(
     first call without a result.
     """
     survey = Survey(messages, meter=meter, ledger=ledger or Ledger(), pinned=pinned, files=files, open_from=open_from)
-    return plan_surveyed(survey, target=target, window=window, tail_max=0)
+    made = plan_surveyed(survey, target=target, window=window, tail_max=0)
+    return _told(made, survey, target=target, window=window) if made.covered and not made.replacement else made
+
+
+def _told(made: Plan, survey: Survey, *, target: int, window: int | None) -> Plan:
+    """With the first line of a summary where there was no room for more: a checkpoint is never empty, and the model is
+    to know that something came before.
+    """
+    tokens = made.tokens + survey.meter.message(_FIRST_LINE)
+    if tokens >= survey.total:
+        return _unchanged(survey, "irreducible")
+    outcome: Outcome = made.outcome if tokens <= target else "irreducible"
+    done = {"target": target, "window": window, "tokens": tokens, "outcome": outcome}
+    first = {**_FIRST_LINE, "rehydrate": {"kind": "summary", "plan": done}}
+    holders = () if outcome == "completed" else survey.holders()
+    return replace(made, replacement=(first,), summary=OPENING, tokens=tokens, outcome=outcome, holders=holders)
 
 
 def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: int) -> Plan:
@@ -95,7 +111,7 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: 
     )
     limit, least = target, 0
     if window is not None:
-        least = survey.ledger_tokens()
+        least = survey.ledger_tokens() or survey.meter.message(_FIRST_LINE)
         limit = max(target, min(needed + least, window // 2))
     settled = survey.settled(target=target, window=window)
     if settled is not None:
