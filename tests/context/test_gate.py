@@ -35,6 +35,12 @@ def test_t26_a_handoff_line_below_the_fixed_part_does_not_count():
     assert target(100_000, fixed=130_000, handoff_line=120_000) == 50_000
 
 
+def test_a_fixed_part_that_is_nearly_at_the_handoff_line_leaves_5_percent_of_it():
+    for fixed in range(114_001, 120_000, 333):
+        assert target(100_000, fixed=fixed, handoff_line=120_000) == 6_000
+    assert target(100_000, fixed=113_000, handoff_line=120_000) == 7_000
+
+
 def test_a_window_that_nobody_knows_is_no_limit():
     assert target(100_000, window=None, handoff_line=None) == 50_000
 
