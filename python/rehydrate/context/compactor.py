@@ -14,7 +14,8 @@ from rehydrate.session import SessionError, SessionLog
 from . import records
 from .checkpoint import Checkpoint, commit
 from .compacting import compaction_of, irreducible_key, is_blocked, is_worth_it, kept_whole
-from .errors import CommitFailed, ContextError, Holder
+from .errors import BadCheckpoint, CommitFailed, ContextError, Holder
+from .explain import holders_in
 from .gate import SOURCE_PERCENT, target_of
 from .messages import Message
 from .policy import Policy
@@ -79,13 +80,18 @@ class Compactor:
             files=self._files(work.messages),
             open_from=work.open_from,
         )
-        holders = scene.held(planned.holders)
+        holders = scene.held(planned.holders) or self._holders(scene)
         made = None
         if planned.covered and is_worth_it(scene, reason, source=source, result=planned.tokens):
             figures = {"before": source, "after": planned.tokens, "target": target, "fixed": fixed}
             figures |= {} if stage.window is None else {"window": stage.window}
             try:
                 made = self._commit(scene, planned, figures=figures, reason=reason)
+            except BadCheckpoint as error:  # what has to stay is more than one may hold
+                if reason != "threshold":
+                    self._note(records.attempt(name, "failed", after=scene.state.tip))
+                    raise CommitFailed(f"the compaction is void, for {error}", phase="checkpoint") from error
+                holders = self._holders(scene)
             except ContextError:
                 self._note(records.attempt(name, "failed", after=scene.state.tip))
                 raise
@@ -97,6 +103,10 @@ class Compactor:
         stuck = records.Stuck(key, left, holders) if is_stuck else None
         self._note(records.attempt(name, "failed" if made is None else "done", after=after, stuck=stuck))
         return Outcome(made, holders if stuck is not None else ())
+
+    def _holders(self, scene: Scene) -> tuple[Holder, ...]:
+        """What holds the space, of all that is sent."""
+        return tuple(Holder(*each) for each in holders_in(scene, meter=self._stage.meter).items())
 
     def _files(self, messages: Sequence[Message]) -> list[RecentFile]:
         """Those of the workspace that a compaction tells again; never a session, where the workspace holds such."""
