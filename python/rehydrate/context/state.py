@@ -62,6 +62,9 @@ class State:
     """How the last compaction stands: a record; None: there was none since the checkpoint."""
     open_attempts: dict[str, None] = field(default_factory=dict)
     """Compactions that were begun and of which no end is known."""
+    breaker: Mapping[str, Any] | None = None
+    """How asking a model for summaries has gone: a record, which may be that of a session that this one was forked
+    from; None: there is none since the checkpoint."""
     answered: str = ""
     """When the last answer was given, as it says: until then the provider has kept what was sent.  Empty: nothing says
     so."""
@@ -100,6 +103,8 @@ class State:
                 self.open_attempts[record["attempt"]] = None
             else:
                 self.open_attempts.pop(record["attempt"], None)
+        elif kind == records.BREAKER:
+            self.breaker = record
 
 
 def follow(log: SessionLog, known: State | None) -> State:
