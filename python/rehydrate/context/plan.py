@@ -1,8 +1,8 @@
 """What a compaction puts in the place of the older messages, decided without a model.
 
 In this order: messages that are pinned, word for word; a summary (the ledger, what the user has said that holds, what
-was left out, files); the active request, whole, where it is not among the messages that stay; at most one unit that is
-shortened; and then the newest units, untouched.  What follows an open call stays, too.
+was left out, what a model has written of it, files); the active request, whole, where it is not among the messages that
+stay; at most one unit that is shortened; and then the newest units, untouched.  What follows an open call stays, too.
 
 Promises: nothing that is given is changed; same input, same messages; the tokens are those that the meter counts in the
 messages that come out; whatever is planned once is left as it is when it is planned again with the same target.  The
@@ -23,7 +23,7 @@ from .meter import Meter
 from .shorten import FLOOR, count, cut_request, shorten_unit
 from .signs import RULE
 from .summary import FileText, Summary, summarise
-from .survey import Survey
+from .survey import Survey, first_open
 
 TAIL_PERCENT = 20
 """Of the target: for the newest units."""
@@ -33,6 +33,8 @@ SUMMARY_PERCENT = 10
 """Of the target: left for the summary at least."""
 NOTES_PERCENT = 10
 """Of the target: for lines about what was left out."""
+PROSE_PERCENT = 20
+"""Of the target: for what is kept of the prose of an earlier summary."""
 NOTE_CHARS = 120
 _TRIES = 4
 """How often a list that counts more than its parts is planned again for less."""
@@ -75,16 +77,24 @@ def plan(
     pinned: Collection[int] = frozenset(),
     files: Sequence[FileText] = (),
     open_from: int | None = None,
+    covered_most: int | None = None,
+    prose: str = "",
 ) -> Plan:
     """How the messages, arranged and with no result without its call, come to count at most `target` tokens.
 
     `window`: where pinned messages, ledger and active request need more than the target, they get it, up to half of
     the window; None: never.  `pinned`: indexes of messages that stay word for word, beside those that an earlier plan
     marked.  `files`: what the summary shows of files.  `open_from`: index from which nothing is covered; None: the
-    first call without a result.
+    first call without a result.  `covered_most`: so many messages are covered at most; None: that is not asked.
+    `prose`: what a model has written of the messages, which is in the summary where it has room there; empty: what
+    earlier summaries have of that, as many whole lines as have room.
     """
+    if open_from is None:
+        open_from = first_open(messages)
+    if covered_most is not None:
+        open_from = min(open_from, covered_most)
     survey = Survey(messages, meter=meter, ledger=ledger or Ledger(), pinned=pinned, files=files, open_from=open_from)
-    made = plan_surveyed(survey, target=target, window=window, tail_max=0)
+    made = plan_surveyed(survey, target=target, window=window, tail_max=0, prose=prose)
     return _told(made, survey, target=target, window=window) if made.covered and not made.replacement else made
 
 
@@ -102,7 +112,7 @@ def _told(made: Plan, survey: Survey, *, target: int, window: int | None) -> Pla
     return replace(made, replacement=(first,), summary=OPENING, tokens=tokens, outcome=outcome, holders=holders)
 
 
-def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: int) -> Plan:
+def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: int, prose: str = "") -> Plan:
     """`plan`; where room is left, the tail grows beyond its share, up to `tail_max` tokens."""
     if survey.total <= target:
         return _unchanged(survey, "unchanged")
@@ -118,7 +128,7 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: 
         return _unchanged(survey, "irreducible" if settled == "irreducible" else "unchanged")
     goal = limit
     for _ in range(_TRIES):
-        packed = _packed(survey, goal=goal, target=target, tail_max=tail_max, least=least)
+        packed = _packed(survey, goal=goal, target=target, tail_max=tail_max, least=least, prose=prose)
         tokens = survey.meter.messages(packed.replacement) + survey.tokens_from(packed.covered)
         if tokens <= limit:
             break
@@ -141,13 +151,13 @@ def plan_surveyed(survey: Survey, *, target: int, window: int | None, tail_max: 
     )
 
 
-def _packed(survey: Survey, *, goal: int, target: int, tail_max: int, least: int) -> "_Packing":
+def _packed(survey: Survey, *, goal: int, target: int, tail_max: int, least: int, prose: str) -> "_Packing":
     """With the usual share for the tail; with less of it where rules of the user would find no room otherwise."""
     tail = min(target, goal) * TAIL_PERCENT // 100
-    packed = _Packing(survey, goal=goal, target=target, tail=tail, tail_max=tail_max, least=least)
+    packed = _Packing(survey, goal=goal, target=target, tail=tail, tail_max=tail_max, least=least, prose=prose)
     if packed.rules_missing:
         tail = tail * TIGHT_PERCENT // 100
-        tight = _Packing(survey, goal=goal, target=target, tail=tail, tail_max=0, least=least)
+        tight = _Packing(survey, goal=goal, target=target, tail=tail, tail_max=0, least=least, prose=prose)
         return tight if tight.rules_missing < packed.rules_missing else packed
     return packed
 
@@ -155,7 +165,9 @@ def _packed(survey: Survey, *, goal: int, target: int, tail_max: int, least: int
 class _Packing:
     """What goes where, for one goal."""
 
-    def __init__(self, survey: Survey, *, goal: int, target: int, tail: int, tail_max: int, least: int) -> None:
+    def __init__(
+        self, survey: Survey, *, goal: int, target: int, tail: int, tail_max: int, least: int, prose: str
+    ) -> None:
         """`tail`: tokens for the newest units, up to `tail_max` where the summary leaves so many.  `least`: tokens of
         the summary that it has whatever the goal.
         """
@@ -163,6 +175,7 @@ class _Packing:
         self._goal = goal
         self._target = target
         self._least = least
+        self._prose = prose or self._earlier_prose()
         self._reserved = max(least, goal * SUMMARY_PERCENT // 100)
         self._paid = set(survey.pinned)
         if survey.request is not None:
@@ -294,6 +307,7 @@ class _Packing:
             statements=holds,
             first=None if at in stays else first,
             notes=notes,
+            prose=self._prose,
             files=survey.files,
             budget=budget,
             meter=survey.meter.counter,
@@ -317,6 +331,13 @@ class _Packing:
         known = (line for each in reversed(survey.earlier()) for line in reversed(each.notes))
         found, _, _ = leading(_distinct(chain(fresh, known)), left, cost=lambda line: count(line, survey.meter))
         return found[::-1]
+
+    def _earlier_prose(self) -> str:
+        """What earlier summaries have, the first of it that has room."""
+        lines = chain.from_iterable(each.prose.split("\n") for each in self._survey.earlier() if each.prose)
+        most = self._goal * PROSE_PERCENT // 100
+        found, _, _ = leading(lines, most, cost=lambda line: count(f"\n{line}", self._survey.meter))
+        return "\n".join(found)
 
     def _put_together(self, shortened: Sequence[Message], start: int, summary: str) -> None:
         survey = self._survey

@@ -15,6 +15,12 @@ FIRST_CHARS = 600
 """Of what was asked for first."""
 
 
+def first_open(messages: Sequence[Message]) -> int:
+    """The message with the first call that no result has come for; behind all of them where there is none."""
+    waiting = open_calls(messages)
+    return waiting[0][0] if waiting else len(messages)
+
+
 class Survey:
     """What is known of a list of messages before anything is decided."""
 
@@ -55,8 +61,7 @@ class Survey:
         self.request = self._requests[-1] if self._requests else None
         """The unit of the active request."""
         if open_from is None:
-            waiting = open_calls(messages)
-            open_from = waiting[0][0] if waiting else len(messages)
+            open_from = first_open(messages)
         self.forced = next((at for at, unit in enumerate(self.units) if unit.stop > open_from), len(self.units))
         """The first unit from which on nothing is covered."""
 
