@@ -50,6 +50,10 @@ RECORDS_CHARS = 16_384
 """All payloads and headings of those together."""
 CLOSED = 128
 """So many items that are no longer open are remembered, the newest ones."""
+TOLD = 8
+"""So many items under each heading are a model's own."""
+TOLD_CHARS = 2_048
+"""All payloads of those under one heading together."""
 
 BULLETS = {"open": "- ", "failed": "! ", "done": "+ "}
 """Status -> how the line of such an item begins in a summary; a superseded one is not written."""
@@ -124,14 +128,17 @@ class Ledger:
     def absorb(self, messages: Sequence[Message], *, seqs: Sequence[int] | None = None) -> "Ledger":
         """With what the messages say: record lines in the text of any of them, and the items of summaries.
 
-        An item that is known already, open or not, stays as it is.  Only of the exact next action there is one at a
+        An item that is known already, open or not, stays as it is, but one that a model has told and somebody says in a
+        record line is no longer a model's.  Only of the exact next action there is one at a
         time: what the last message that names one says supersedes what was read before.  `seqs`: where each message
         comes from.
         """
         recorded = [list(_recorded(message)) for message in messages]
         named = ({item.id for item in found if item.heading == NEXT} for found in reversed(recorded))
         latest: set[str] | None = next((ids for ids in named if ids), None)
-        items = [item if latest is None else _settled(item, latest) for item in self.items]
+        said = {item.id for found in recorded for item in found}
+        before = [item for item in self.items if not (item.told and item.id in said)]
+        items = [item if latest is None else _settled(item, latest) for item in before]
         known = {item.id for item in items}
         taken = [item for item in items if item.recorded and item.status == "open"]
         chars = sum(_chars(item) for item in taken)
@@ -150,8 +157,26 @@ class Ledger:
         return Ledger(_bounded(items))
 
     def tell(self, items: Sequence[Item]) -> "Ledger":
-        """With what a model has written in a summary (`rehydrate.context.prose.read_prose`)."""
-        raise NotImplementedError
+        """With what a model has written in a summary, as `read_prose` gives it; only those under `HEADINGS` count.
+
+        A model changes nothing but what a model has told: it can close that, and what it says once more is as new as
+        the rest.  What it repeats of other items is nothing.  Its exact next action supersedes the one that it told
+        before; of the others `TOLD` and `TOLD_CHARS` hold under each heading, the newest, and the rest is superseded.
+        """
+        kept = [item for item in self.items if not (item.told and item.status == "superseded")]
+        exact = {item.payload for item in kept if not item.told}
+        own = {item.payload: item for item in kept if item.told}
+        fresh = {item.payload: item for item in items if item.heading in HEADINGS and item.payload not in exact}
+        has_next = any(item.heading == NEXT for item in items)
+        told = [
+            replace(item, status="superseded") if has_next and item.heading == NEXT else item
+            for payload, item in own.items()
+            if payload not in fresh
+        ]
+        told += [
+            Item(own.get(payload, item).heading, payload, item.status, told=True) for payload, item in fresh.items()
+        ]
+        return Ledger(_bounded([*(item for item in kept if not item.told), *_told(told)]))
 
     def record(self) -> list[dict[str, Any]]:
         """As data for a log; what is not said is the usual."""
@@ -163,6 +188,7 @@ class Ledger:
                 "status": item.status,
                 "seq": item.seq,
                 "recorded": item.recorded,
+                **({"told": True} if item.told else {}),
             }
             for item in self.items
         ]
@@ -179,7 +205,7 @@ class Ledger:
                 raise ValueError(f"item {at} of a ledger has no heading, payload or status")
             if seq is not None and (isinstance(seq, bool) or not isinstance(seq, int)):
                 raise ValueError(f"item {at} of a ledger has a seq that is no number")
-            item = Item(heading, payload, status, seq, row.get("recorded") is True)
+            item = Item(heading, payload, status, seq, row.get("recorded") is True, row.get("told") is True)
             if row.get("id") != item.id:
                 raise ValueError(f"item {at} of a ledger was changed: its id does not fit its content")
             items.append(item)
@@ -220,10 +246,11 @@ class Draft:
         self, heading: str, payload: str, *, seq: int | None = None, status: str = "open", supersedes: str | None = None
     ) -> None:
         """As `Ledger.put`; what raises has changed nothing."""
-        item = Item(_heading(heading), payload.strip(), status, seq)
+        item = Item(heading_of(heading), payload.strip(), status, seq)
         if supersedes is not None:
             self.close(supersedes, status="superseded")
         if item.id in self._items:
+            self._items[item.id] = replace(self._items[item.id], told=False)
             self.close(item.id, status=status)
             return
         self._items[item.id] = item
@@ -265,10 +292,15 @@ def _recorded(message: Message) -> Iterator[Item]:
     for text in _texts(message):
         if _MARK not in text or (message.get("role") == "user" and text.startswith(OPENING)):
             continue
-        for line in text.splitlines():
-            found = _RECORD.match(line)
-            if found and fits(heading := _heading(found[1]), payload := found[2].strip()):
-                yield Item(heading, payload, recorded=True)
+        yield from recorded_in(text)
+
+
+def recorded_in(text: str) -> Iterator[Item]:
+    """The items of the record lines in a text."""
+    for line in text.splitlines():
+        found = _RECORD.match(line)
+        if found and fits(heading := heading_of(found[1]), payload := found[2].strip()):
+            yield Item(heading, payload, recorded=True)
 
 
 def _texts(message: Message) -> Iterator[str]:
@@ -287,7 +319,8 @@ def _settled(item: Item, latest: Collection[str]) -> Item:
     return replace(item, status="superseded") if item.status == "open" else item
 
 
-def _heading(heading: str) -> str:
+def heading_of(heading: str) -> str:
+    """A heading as it is written here."""
     heading = heading.strip()
     return _CANONICAL.get(heading.casefold(), heading)
 
@@ -308,6 +341,24 @@ def fits(heading: str, payload: str) -> bool:
 
 def _chars(item: Item) -> int:
     return len(item.heading) + len(item.payload)
+
+
+def _told(items: Sequence[Item]) -> list[Item]:
+    """What a model has told, within its limits: the newest that are open, then the newest of the rest.  What goes is
+    superseded, and last: the summary that it stands in is read once more.
+    """
+    kept: set[str] = set()
+    count: dict[str, int] = {}
+    chars: dict[str, int] = {}
+    for item in sorted(reversed(items), key=lambda item: item.status != "open"):
+        heading = item.heading
+        more = chars.get(heading, 0) + len(item.payload)
+        if item.status != "superseded" and count.get(heading, 0) < TOLD and more <= TOLD_CHARS:
+            kept.add(item.id)
+            count[heading] = count.get(heading, 0) + 1
+            chars[heading] = more
+    gone = [replace(item, status="superseded") for item in items if item.id not in kept]
+    return [*(item for item in items if item.id in kept), *gone]
 
 
 def _bounded(items: Iterable[Item]) -> tuple[Item, ...]:
