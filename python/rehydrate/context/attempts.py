@@ -1,13 +1,27 @@
-"""A summary asked of a model, again where that may help, and never more often than it may be asked."""
+"""A summary asked of a model, again where that may help, and never more often than it may be asked.
 
-from collections.abc import Callable
+Nothing here waits, and nothing knows the time: that is for whoever runs the calls.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from inspect import iscoroutine
 from typing import Any, Literal
 
-from .summariser import Material, Summariser
+from ..redact import mask
+from .answers import Lack, NoSummary, text_of
+from .prose import TEXT_CHARS
+from .refusals import Refusal, classify
+from .summariser import MAX_TOKENS, SYSTEM, Aborted, Material, Summariser, SummaryRequest
 
 ATTEMPTS = 3
 """Calls of a summariser in one compaction, whatever the reasons."""
+OVERFLOW_PERCENT = 50
+"""Of a request that was too large: so much is sent the next time, where the provider does not say how much it takes."""
+SURE_PERCENT = 95
+"""Of what the provider says it takes: its count is not ours."""
+ERROR_CHARS = 300
 
 FailureCode = Literal[
     "circuit_open",
@@ -19,6 +33,21 @@ FailureCode = Literal[
 ]
 """Why there is no summary of a model: it was not to be asked; its own request would not fit; an error that comes again
 each time; empty, refusing or shapeless answers; too long ones; errors that pass, which did not."""
+
+_LASTING = frozenset({"auth", "media", "malformed"})
+"""Kinds of refusals that come again each time: the request holds one text, and nothing of it would change."""
+_WRONG = (
+    *(AssertionError, AttributeError, ImportError, LookupError, MemoryError, NameError, NotImplementedError),
+    *(RecursionError, SyntaxError, TypeError),
+)
+"""Errors of a program, which it will have the next time, too."""
+_REMARKS: Mapping[Lack, str] = {
+    "empty": "Your answer before this was empty. Write the notes.",
+    "refusal": "Your answer before this declined. You are asked for nothing but notes on what is quoted above.",
+    "tool_calls": "Your answer before this called a tool. There are none: write the notes as text.",
+    "not_text": "Your answer before this had none of the seven headings. Begin with the first of them.",
+    "cut_off": "Your answer before this was cut off before its end. Write half as much.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +65,7 @@ class Failed:
 
     code: FailureCode
     error: str
-    """One sentence, secrets masked."""
+    """What was wrong the last time, in a sentence or as the provider has it; secrets masked."""
     attempts: int
 
 
@@ -51,8 +80,79 @@ def ask(
 ) -> Told | Failed:
     """The text of a summary, or why there is none.
 
-    `format`: of a response that the summariser gives whole.  `judge`: whether what is made of a text is small enough;
-    what it raises comes out of here.  `run`: calls what it is given and gives what that gives, or raises TimeoutError
-    after so many seconds.  `Aborted` and what is no `Exception` come out of here as they are.
+    `material`: not empty.  `format`: of a response that the summariser gives whole.  `judge`: whether what is made of
+    a text is small enough; what it raises comes out of here.  `run`: calls what it is given and gives what that gives,
+    or raises TimeoutError after so many seconds.  `Aborted` and what is no `Exception` come out of here as they are.
     """
-    raise NotImplementedError
+    remark = ""
+    failed = Failed("empty_exhausted", "there is nothing to summarise", 0)
+    for attempt in range(1, attempts + 1):
+        request = SummaryRequest(SYSTEM, material.prompt(remark), attempt=attempt)
+        try:
+            text = _text(run(partial(summariser, request), request.timeout_s), format)
+        except NoSummary as error:
+            remark = _REMARKS[error.lack]
+            code: FailureCode = "insufficient_reduction" if error.lack == "cut_off" else "empty_exhausted"
+            failed = Failed(code, str(error), attempt)
+            continue
+        except Exception as error:
+            if isinstance(error, Aborted) or type(error).__name__ == "CancelledError":
+                raise
+            found = classify(error.body if isinstance(error, _Refused) else error)
+            failed = Failed(_code(error, found), _told(error), attempt)
+            if failed.code == "context_exhausted":
+                less = _less(material, found)
+                if less is None:
+                    return failed
+                material = less
+            elif failed.code == "deterministic":
+                return failed
+            continue
+        if len(text) <= TEXT_CHARS and judge(text):
+            return Told(text, attempt)
+        remark = f"Your answer before this was too long, with {len(text):,} characters. Write half as many at most."
+        failed = Failed("insufficient_reduction", "what the model has written takes more room than there is", attempt)
+    return failed
+
+
+class _Refused(Exception):
+    """A response that is the report of an error, given where it should have been raised."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        super().__init__(str(body.get("error")))
+        self.body = body
+
+
+def _text(reply: Any, format: str) -> str:
+    if isinstance(reply, Mapping) and reply.get("error"):
+        raise _Refused(reply)
+    if iscoroutine(reply):
+        reply.close()  # it would be warned of as never awaited
+    return text_of(reply, format=format)
+
+
+def _code(error: Exception, refusal: Refusal) -> FailureCode:
+    if refusal.kind == "context":
+        return "context_exhausted"
+    status = getattr(error, "status_code", None)
+    is_wrong = isinstance(error, _WRONG) or (isinstance(status, int) and 400 <= status < 500)
+    if refusal.kind in _LASTING or (refusal.kind == "other" and is_wrong):
+        return "deterministic"
+    return "transient_exhausted"
+
+
+def _less(material: Material, refusal: Refusal) -> Material | None:
+    """What to send where so much was too much: what the provider says that it takes, or half, or less at any rate; None
+    where nothing more can go.
+    """
+    most = material.tokens * OVERFLOW_PERCENT // 100
+    if refusal.limit is not None:
+        most = (refusal.limit - MAX_TOKENS) * SURE_PERCENT // 100
+        most = most * material.tokens // refusal.tokens if refusal.tokens else most
+    less = material.smaller()
+    return less and (less.within(most) or less)
+
+
+def _told(error: Exception) -> str:
+    said = " ".join(str(error).split())
+    return mask(f"{type(error).__name__}: {said}" if said else type(error).__name__)[:ERROR_CHARS]
