@@ -58,6 +58,7 @@ class Compactor:
 
     def compact(self, scene: Scene, *, reason: str) -> Outcome:
         """Compact what is seen.  Raises what `commit` raises, CommitFailed where it could not be written."""
+        scene = scene.spoken()
         stage, work, snapshot = self._stage, scene.work, scene.snapshot
         key = irreducible_key(scene)
         if reason == "threshold" and is_blocked(scene, key):

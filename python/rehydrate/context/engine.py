@@ -179,7 +179,7 @@ class Engine:
         """
         with self._lock:
             state = self._follow()
-            if not any(each.uuid == uuid for each in state.said):
+            if not uuid or not any(each.uuid == uuid for each in state.said):
                 raise LookupError(f"the model is sent no message with the uuid {uuid}: pin it before it is compacted")
             if uuid not in state.pins:
                 self._note(records.pin(uuid, after=state.tip))

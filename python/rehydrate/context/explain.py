@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .assembling import Assembled
-from .messages import THOUGHTS, Message, blocks, kind_of
+from .messages import THOUGHTS, Message, blocks, is_hidden, kind_of
 from .meter import MESSAGE, Meter
 from .scene import Scene
 
@@ -26,11 +26,12 @@ def explain(scene: Scene, *, meter: Meter, window: int | None) -> dict[str, Any]
         "tokens": tokens,
         "label": snapshot.label,
         "phase": snapshot.phase,
+        "handoff": state.handoff,
         "window": window,
         "reserve": snapshot.reserve,
         "available": snapshot.available,
         "messages": len(scene.messages),
-        "entries": len(state.said),
+        "entries": sum(1 for each in state.said if not is_hidden(each.message)),
         "lines": lines,
         "next": None
         if upcoming is None

@@ -66,8 +66,12 @@ def results(message: Message) -> Iterator[Block]:
 
 
 def is_request(message: Message) -> bool:
-    """Whether the user says something in it, beside results."""
-    return message.get("role") == "user" and any(block.get("type") != "tool_result" for block in blocks(message))
+    """Whether the user says something in it, beside results; what an engine says in their role is no such thing."""
+    return (
+        message.get("role") == "user"
+        and any(block.get("type") != "tool_result" for block in blocks(message))
+        and not is_hidden(message)
+    )
 
 
 def text(content: object) -> str:
@@ -85,12 +89,14 @@ def text(content: object) -> str:
     )
 
 
+HIDDEN = frozenset({"handoff", "continue"})
+"""Kinds of messages that a model is sent and nobody has said; see `rehydrate.context.hidden`."""
 FOREIGN = "foreign summary"
 """The kind of a message that somebody else's compaction has left: a model wrote it, whose ever role it has."""
 
 
 def kind_of(message: Message) -> str | None:
-    """What a message of ours from an earlier plan is; None: it is none of ours."""
+    """What a message of ours is, from an earlier plan or an engine's own note; None: it is none of ours."""
     kind = mark_of(message).get("kind")
     return kind if isinstance(kind, str) else None
 
@@ -99,6 +105,11 @@ def mark_of(message: Message) -> Mapping[str, Any]:
     """What an earlier plan has noted on a message of ours; nothing on any other."""
     mark = message.get("rehydrate")
     return mark if isinstance(mark, Mapping) else {}
+
+
+def is_hidden(message: Message) -> bool:
+    """Whether it is a note of an engine's own, which no compaction and no copy of a session is to have."""
+    return "rehydrate" in message and kind_of(message) in HIDDEN
 
 
 def marked(message: Message, kind: str) -> Message:

@@ -220,8 +220,8 @@ def measure(
         tokens = fixed + meter.messages(messages) + meter.messages(control)
     kept = 0 if window is None else reserve_of(window, reserve)
     available = None if window is None or kept >= window else window - kept
-    handoff = _line(available, handoff_percent)
-    compaction = _line(available, compaction_percent)
+    handoff = line_at(available, handoff_percent)
+    compaction = line_at(available, compaction_percent)
     return Snapshot(
         tokens=tokens,
         label=label,
@@ -242,7 +242,7 @@ def _replied(messages: Sequence[Message], sent: int) -> bool:
     return sent < len(messages) and messages[sent].get("role") == "assistant"
 
 
-def _line(available: int | None, percent: int | None) -> int | None:
+def line_at(available: int | None, percent: int | None) -> int | None:
     """The least whole number that is at least so many percent of what is available."""
     return None if available is None or percent is None else -(-available * percent // 100)
 

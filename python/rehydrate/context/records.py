@@ -31,6 +31,9 @@ OMITTED = "context-omitted"
 """Media that are no longer sent."""
 TYPES = frozenset({LEDGER, PIN, USAGE, ATTEMPT, HANDOFF, CONTINUE, BREAKER, REFUSAL, OMITTED})
 
+HIDDEN = frozenset({HANDOFF, CONTINUE})
+"""Of which a model is told something that nobody has said; copies of a session have none of them."""
+
 Record = dict[str, Any]
 
 
@@ -48,6 +51,11 @@ def close(item_id: str, *, status: str, after: str | None) -> Record:
 def pin(uuid: str, *, after: str | None) -> Record:
     """A message is pinned."""
     return {"type": PIN, "after": after, "messageUuid": uuid}
+
+
+def go_on(*, after: str | None) -> Record:
+    """The model is to go on with the answer `after`, which was cut off."""
+    return {"type": CONTINUE, "after": after}
 
 
 def attempt_id(*, after: str | None, reason: str) -> str:

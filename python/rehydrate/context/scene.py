@@ -7,13 +7,13 @@ each beginning of the list, by the message itself; what it gives is what it woul
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from typing import Any
 
-from .assembling import Assembled, Assembler
+from .assembling import Assembled, Assembler, assemble
 from .errors import Holder
-from .messages import Block, Message, results
+from .messages import Block, Message, is_hidden, results
 from .meter import Baseline, Meter, Snapshot, measure
 from .policy import Policy
 from .projection import Request
@@ -40,6 +40,13 @@ class Scene:
         """What is sent, in the neutral form: that of the log, and last what is for this call alone."""
         control = self.request.control
         return [*self.work.messages, *control] if control else self.work.messages
+
+    def spoken(self) -> "Scene":
+        """The same without what nobody has said: what a compaction is made of.  The measure stays that of all."""
+        said = [each for each in self.state.said if not is_hidden(each.message)]
+        if len(said) == len(self.state.said):
+            return self
+        return replace(self, work=assemble(self.state.inherited, said))
 
     def decided(self, kind: str | None = None) -> Callable[[Block], bool]:
         """Which results are left as they are: something was put in their place (of that `kind`; None: of any), they are

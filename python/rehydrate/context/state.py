@@ -19,15 +19,16 @@ from rehydrate.session.place import AGENT
 
 from . import records
 from .checkpoint import Checkpoint
+from .hidden import Given, hidden_in
 from .ledger import Draft, Ledger
-from .messages import Message
+from .messages import Message, is_hidden
 from .restore import Restored, restore
 from .view import Said, said_of
 
 Rows = dict[tuple[str, str], dict[str, Any]]
 _ASIDE = frozenset({"isSidechain", "teamName"})
 _PLAIN = frozenset({"user", "assistant"})
-_NOT_FOLLOWED = frozenset({"attachment", "system", "tombstone", "content-replacement", "progress"})
+_NOT_FOLLOWED = frozenset({"attachment", "system", "tombstone", "content-replacement", "progress", *records.HIDDEN})
 """Types of records that may change what came before them, or stand elsewhere: all is read anew."""
 
 
@@ -48,7 +49,8 @@ class State:
     inherited: Sequence[Message] = ()
     """What the checkpoint has left; of a subagent that was forked and has none, what it shares with its parent."""
     said: list[Said] = field(default_factory=list)
-    """What was said since, and what the compaction left."""
+    """What was said since, and what the compaction left; among it what nobody has said (`rehydrate.context.hidden`),
+    without a uuid."""
     line: set[str] = field(default_factory=set)
     """The entries of the line of descent that are known to be on it."""
     ledger: Ledger = field(default_factory=Ledger)
@@ -65,6 +67,8 @@ class State:
     breaker: Mapping[str, Any] | None = None
     """How asking a model for summaries has gone: a record, which may be that of a session that this one was forked
     from; None: there is none since the checkpoint."""
+    handoff: Given = "none"
+    """Whether the model was told since the newest compaction how full its context is."""
     answered: str = ""
     """When the last answer was given, as it says: until then the provider has kept what was sent.  Empty: nothing says
     so."""
@@ -153,8 +157,11 @@ def state_of(found: Restored, *, inode: int) -> State:
     if found.checkpoint is not None:
         state.inherited = found.checkpoint.messages
         state.ledger = Ledger.from_record(found.checkpoint.ledger)
+    hidden = hidden_in(found)
+    state.handoff = hidden.handoff
     for record in found.entries:
         state.add(record)
+        state.said += [Said("", 0, message) for message in hidden.behind.get(record["uuid"], ())]
     state.line.update(found.line)
     state.tip = found.tip
     for place, row in found.replacements.items():
@@ -187,7 +194,7 @@ def _shared(path: str) -> Sequence[Message]:
         parent = read(place.path if agent_id is None else place.agent_path(str(agent_id)), tip=str(tip), rows=rows)
     except (OSError, ValueError, LookupError, SessionError):
         return ()
-    return (*parent.inherited, *(each.message for each in parent.said))
+    return (*parent.inherited, *(each.message for each in parent.said if not is_hidden(each.message)))
 
 
 def _advance(state: State, path: str) -> bool:

@@ -16,8 +16,8 @@ from .assembling import assemble
 from .checkpoint import digest_of
 from .errors import BadCheckpoint
 from .restore import Restored, _nothing, _read, _restored, _sound, checkpoint_at, kept_by
+from .state import state_of
 from .validate import violations
-from .view import said_of
 from .wire import FORMATS
 
 _BY_SOURCE = frozenset({"range", "digest"})
@@ -141,9 +141,8 @@ def _is_copied(session: Session, mark: int, before: Restored) -> bool:
 
 def _projection(moment: Restored, boundary: str | None) -> Iterator[Finding]:
     """What providers would refuse in what a model is sent then."""
-    inherited = () if moment.checkpoint is None else moment.checkpoint.messages
-    said = [each for each in map(said_of, moment.entries) if each is not None]
-    messages = assemble(inherited, said).messages
+    state = state_of(moment, inode=0)
+    messages = assemble(state.inherited, state.said).messages
     where = "at the end" if boundary is None else f"around {_called(boundary)}"
     for name, format in FORMATS.items() if messages else ():
         for each in violations(format.write(messages), format=name, source=messages):

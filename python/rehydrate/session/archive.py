@@ -6,7 +6,8 @@ be as large as they like.)  Unpacked it is a session as Claude-style readers kno
 it in `<id>/`, without our numbers and checks.  Times, modes and order are fixed: the same session gives the same bytes,
 with one version of zlib.
 
-What is taken in keeps every byte of its lines; damaged ones come along, and are counted.
+What is taken in keeps every byte of its lines; damaged ones come along, and are counted.  Records of what a model was
+told in one session alone stay there.
 """
 
 import errno

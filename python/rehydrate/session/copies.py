@@ -3,7 +3,8 @@
 Both are copies: the line of descent up to an entry, past every compaction, with the uuids that it has, under a session
 id of its own.  Each entry tells in `forkedFrom` which one of which session it was.  What was taken back, subagents'
 entries and what was said about the session are left out.  What stands in the place of results comes along, and so do
-records that name in `after` an entry that is copied: they are of the conversation.  The file that is copied is never
+records that name in `after` an entry that is copied: they are of the conversation (but for those that hold for one
+session alone).  The file that is copied is never
 written to.
 """
 
@@ -32,7 +33,7 @@ from .place import Place, key_of
 from .queue import Queue
 from .reading import Session
 from .splice import with_members
-from .stamp import MESSAGES, Stamp
+from .stamp import MESSAGES, OF_ONE_SESSION, Stamp
 from .whole import Staging, finish
 
 TITLE_CHARS = 200
@@ -237,7 +238,7 @@ class _Copy:
         """
         log = self.session.log
         for index, kind in enumerate(log.types[: self.session.scope.end]):
-            if kind is None or kind in MESSAGES or not log.holds(index, word=b'"after"'):
+            if kind is None or kind in MESSAGES or kind in OF_ONE_SESSION or not log.holds(index, word=b'"after"'):
                 continue
             record = log.record(index)
             if "after" in record and (record["after"] is None or self.holds(record["after"])):

@@ -29,10 +29,12 @@ from .damage import NO_RECORD, UNFINISHED, WRONG_CHECK
 from .errors import DamagedLine
 from .line import bare, check, sealed
 from .place import Place
+from .stamp import OF_ONE_SESSION
 
 TOLD = 16
 """So many damaged lines are told one by one; all are counted."""
 
+_OF_ONE_SESSION = tuple(json.dumps(kind).encode() for kind in sorted(OF_ONE_SESSION))
 _OBJECT = re.compile(rb'\{(?:\}\Z|[ \t]*")')
 """What an object begins with that more members can be added to at its end."""
 _BUFFER_BYTES = 1 << 20
@@ -74,14 +76,26 @@ def lines_of(file: BinaryIO, size: int) -> Iterator[bytes]:
         size -= len(line)
 
 
+def is_of_one_session(line: bytes) -> bool:
+    """Whether it is a record that no copy has."""
+    if not any(word in line for word in _OF_ONE_SESSION) or check(line.removesuffix(b"\n")) is False:
+        return False
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and record.get("type") in OF_ONE_SESSION
+
+
 def seal_lines(source: Iterable[bytes], target: BinaryIO) -> Lines:
-    """Write lines as ours: numbered, and with a check at the end of each to which it can be added.
+    """Write lines as ours: numbered, and with a check at the end of each to which it can be added.  Records that no
+    copy has are left out.
 
     A line whose own check is wrong is left as it is, so that this is not forgotten; so are lines that are no object,
     and one without a line feed.
     """
     found = Lines()
-    for seq, line in enumerate(source, 1):
+    for seq, line in enumerate((line for line in source if not is_of_one_session(line)), 1):
         body = line.removesuffix(b"\n")
         state = check(body)
         if state:
@@ -98,7 +112,9 @@ def seal_lines(source: Iterable[bytes], target: BinaryIO) -> Lines:
 
 
 def bare_lines(source: Iterable[bytes], target: BinaryIO) -> Lines:
-    """Write lines without our numbers and checks; those whose check is wrong as they are."""
+    """Write lines without our numbers and checks; those whose check is wrong as they are.  Records that no copy has are
+    left out.
+    """
     found = Lines()
     for line in source:
         found.starts.append(found.size)
@@ -108,7 +124,8 @@ def bare_lines(source: Iterable[bytes], target: BinaryIO) -> Lines:
         if state is False:
             found.wrong.append((found.starts[-1], len(body)))
         found.is_unfinished = len(body) == len(line) and not state
-        target.write(bare(body) + b"\n" if state else line)
+        if not is_of_one_session(line):
+            target.write(bare(body) + b"\n" if state else line)
     return found
 
 
