@@ -1,0 +1,131 @@
+"""An agent of the OpenAI Agents SDK at work, for tests and for whoever kills it on the way.
+
+    python openai_program.py ROOT TURNS KILLED_AT
+
+It goes on with the session below ROOT until TURNS requests are answered.  At the tool's call number KILLED_AT it kills
+itself, the hard way; 0: it does not.
+"""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+
+from agents import Agent, RunConfig, Runner, function_tool
+from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
+from openai.types.responses.response_reasoning_item import ResponseReasoningItem
+
+from rehydrate.context import Engine, Policy, violations
+from rehydrate.frameworks.openai_agents import RehydrateSession
+from rehydrate.session import Place, Session, SessionLog
+
+SESSION = "5e551000-0000-4000-8000-000000000003"
+WINDOW, RESERVE = 4_000, 500
+STEPS = 2
+"""So many times tools are called for a request."""
+
+
+def open_log(root):
+    return SessionLog(Place(str(root), "-srv-project", SESSION), cwd="/srv/project")
+
+
+def session_of(log, *, window=WINDOW):
+    policy = Policy(reserve=RESERVE, tools={"look": "read"})
+    return RehydrateSession(Engine(log, window=window, policy=policy, clock=lambda: 0.0))
+
+
+class Model:
+    """What is sent to it is held against the rules of the API; it asks for tools in parallel, and then answers."""
+
+    def __init__(self):
+        self.sent = []
+        self.model = ScriptedModel(ModelStep.respond(self._respond) for _ in range(1_000))
+
+    def _respond(self, call):
+        self.sent.append(call.input)
+        wrong = violations(call.input, format="openai-responses")
+        assert not wrong, wrong
+        found = re.fullmatch(r"call_(\d+b?)_(\d+)_\d", str(call.input[-1].get("call_id")))
+        number, step = (found[1], int(found[2]) + 1) if found else (number_in(call.input[-1]), 0)
+        name = f"{number}_{step}"
+        thought = ResponseReasoningItem(id=f"rs_{name}", type="reasoning", summary=[], encrypted_content="zz")
+        said = assistant_message(f"Step {step} of request {number}.", item_id=f"msg_{name}")
+        if step == STEPS:
+            return [thought, said]
+        calls = [
+            function_call("look", {"path": f"src/{name}_{n}.py"}, call_id=f"call_{name}_{n}", item_id=f"fc_{name}_{n}")
+            for n in range(3)
+        ]
+        return [thought, said, *calls]
+
+
+def number_in(item):
+    """The number of the request that an item is; with a letter where it has been asked before."""
+    found = re.search(r"^(Go on: )?Request (\d+)", item["content"])
+    return found[2] + ("b" if found[1] else "")
+
+
+class Work:
+    """The agent and its tool."""
+
+    def __init__(self, session, *, killed_at=0, crashes_at=0):
+        self.session = session
+        self.model = Model()
+        self.config = RunConfig(call_model_input_filter=session.fit, tracing_disabled=True)
+        self.looked = 0
+
+        @function_tool(failure_error_function=None)
+        def look(path: str) -> str:
+            """Look into a file."""
+            self.looked += 1
+            if self.looked == killed_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.looked == crashes_at:
+                raise RuntimeError("the disk is full")
+            return f"{path}: " + "a line of the file, " * 12
+
+        self.agent = Agent(name="agent", instructions="You are careful.", model=self.model.model, tools=[look])
+
+    async def ask(self, request):
+        result = await Runner.run(self.agent, request, session=self.session, run_config=self.config)
+        return result.final_output
+
+
+def request(number):
+    return f"Request {number}: what is in the files of part {number}? The limit is {number * 7}."
+
+
+def numbers(path, kind, pattern):
+    """The numbers of the requests that entries of the kind are about."""
+    if not os.path.exists(path):
+        return []
+    with Session.open(path) as session:
+        entries = [entry for entry in session.view("scrollback") if not entry.get("isCompactSummary")]
+    texts = [str(entry["message"]["content"]) for entry in entries if entry["type"] == kind]
+    return [int(found[1]) for text in texts if (found := re.search(pattern, text))]
+
+
+def answered(path):
+    """The requests that were answered to the end."""
+    return numbers(path, "assistant", rf"Step {STEPS} of request (\d+)")
+
+
+def asked(path):
+    """The requests that there are."""
+    return numbers(path, "user", r"^Request (\d+)")
+
+
+async def work(root, *, turns, killed_at):
+    with open_log(root) as log:
+        done = len(answered(log.path))
+        at_work = Work(session_of(log), killed_at=killed_at)
+        if done < len(asked(log.path)):
+            done += 1
+            await at_work.ask(f"Go on: {request(done)}")
+        for number in range(done + 1, turns + 1):
+            await at_work.ask(request(number))
+
+
+if __name__ == "__main__":
+    asyncio.run(work(sys.argv[1], turns=int(sys.argv[2]), killed_at=int(sys.argv[3])))
