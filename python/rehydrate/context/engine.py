@@ -36,7 +36,7 @@ from .meter import Baseline, Meter
 from .policy import Policy
 from .projection import Projection, Request
 from .prune import prune
-from .replacing import rows_of
+from .replacing import kept_beside, rows_of
 from .replies import entries_of, named, reply_messages
 from .results import Replacement, over_budget, replaced
 from .scene import Scene, Stage
@@ -203,7 +203,7 @@ class Engine:
         if not scene.messages:
             raise ValueError(f"nothing was said yet in {self.log.path}: append a request before you prepare")
         before = scene.work.messages
-        shortened = self._too_long(scene)
+        shortened = kept_beside(self._too_long(scene), folder=self._results_folder)
         if shortened:
             scene = self._replace(scene, shortened, phase="results")
         prunes = self._prunes(scene)
@@ -326,7 +326,7 @@ class Engine:
     def _replace(self, scene: Scene, found: Sequence[Replacement], *, phase: str) -> Scene:
         """Put something in the place of results, for good."""
         with committing(phase, "what was put in the place of results"):
-            rows = rows_of(found, scene.work, folder=self._results_folder)
+            rows = rows_of(found, scene.work)
             self.log.append_durable({"type": "content-replacement", "replacements": rows})
         return self._look(scene.request)
 

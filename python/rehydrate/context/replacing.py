@@ -1,21 +1,41 @@
 """What is put in the place of results, as the log has it."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .assembling import Assembled
 from .results import Replacement, write_side_file
 
 
-def rows_of(found: Sequence[Replacement], work: Assembled, *, folder: str) -> list[dict[str, Any]]:
-    """The rows of a record for what was decided of `work`; whole texts are in their files in `folder` before that.
+def kept_beside(found: Iterable[Replacement], *, folder: str) -> list[Replacement]:
+    """What was decided, once the whole texts are in their files in `folder`.
 
-    Raises OSError.
+    The log has each text, too: one that cannot be written there is left to it, and that is warned of; a folder that is
+    of no use does not end the conversation.
     """
-    rows = []
+    kept = []
     for each in found:
         if each.side_file is not None:
-            write_side_file(each, folder=folder)
+            try:
+                write_side_file(each, folder=folder)
+            except OSError as error:
+                warnings.warn(_UNUSABLE.format(folder=folder, error=error), RuntimeWarning, stacklevel=2)
+                each = each.without_file()
+        kept.append(each)
+    return kept
+
+
+_UNUSABLE = (
+    "a result that is too long could not be written into {folder}, and only the log has it whole: make that a folder "
+    "that this user can write to, or remove it ({error})"
+)
+
+
+def rows_of(found: Sequence[Replacement], work: Assembled) -> list[dict[str, Any]]:
+    """The rows of a record for what was decided of `work`."""
+    rows = []
+    for each in found:
         block = work.messages[each.message]["content"][each.block]
         uuid, index = _place_of(block, work, each.message)
         rows.append(

@@ -71,6 +71,11 @@ class Replacement:
         """The new content of the result: the text alone, or as a block before what stays."""
         return _content(self.text, self.media)
 
+    def without_file(self) -> "Replacement":
+        """The same where the whole text could not be kept in a file: its text names none."""
+        text = self.text.replace(_in_file(self.side_name), "", 1)  # what we say of it stands before the preview
+        return replace(self, text=text, side_file=None, side_name=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -181,8 +186,8 @@ def _shortened(result: Result, chars: int, *, meter: Meter, has_recall: bool) ->
 
 def _preview(whole: str, chars: int, *, name: str, has_recall: bool) -> str:
     about = (
-        f"[This result of {len(whole):,} characters is too long to be shown whole. {INTACT}, and its text in the "
-        f"session's tool-results/{name}{RECALL_HINT if has_recall else ''}."
+        f"[This result of {len(whole):,} characters is too long to be shown whole. "
+        f"{INTACT}{_in_file(name)}{RECALL_HINT if has_recall else ''}."
     )
     if not chars:
         return f"{about}]"
@@ -196,6 +201,10 @@ def _preview(whole: str, chars: int, *, name: str, has_recall: bool) -> str:
 
 def _mark(left_out: int) -> str:
     return f"\n[... {left_out:,} characters left out ...]\n"
+
+
+def _in_file(name: str | None) -> str:
+    return f", and its text in the session's tool-results/{name}"
 
 
 def replacement_of(
