@@ -6,6 +6,7 @@ import pytest
 
 from rehydrate.context import Engine, Policy, Request, Superseded, checkpoint
 from rehydrate.context import records as made
+from rehydrate.context.omitting import digest_of
 from rehydrate.context.state import follow, read
 from rehydrate.session import SessionLog, Sessions, assistant, result, user
 
@@ -13,6 +14,7 @@ from .agents import Script
 
 KINDS = (
     *("ask", "ask", "answer", "answer", "steps", "put", "pin", "usage", "attempt", "title"),
+    *("refusal", "omitted", "thoughtless", "thinking", "picture"),
     *("retract", "rewind", "snip", "replace", "other", "compact", "late"),
 )
 REQUEST = Request(model="m", format="anthropic")
@@ -28,6 +30,10 @@ def seen(state):
     """All that a state says, in a form to be compared."""
     about = {each.name: getattr(state, each.name) for each in fields(state)}
     return about | {"open_attempts": list(state.open_attempts), "inherited": list(state.inherited), "line": set()}
+
+
+def picture(number):
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": f"aGk{number}"}}
 
 
 def step(log, draw, script, uuids):
@@ -52,6 +58,17 @@ def step(log, draw, script, uuids):
         log.append(made.usage(None, format="anthropic", after=log.tip))
     elif kind == "attempt":
         log.append(made.attempt("a", draw.choice(("open", "done")), after=some))
+    elif kind == "refusal":
+        log.append(made.refusal("context", after=draw.choice((some, log.tip, None))))
+    elif kind in ("omitted", "thoughtless"):
+        digests = [digest_of(picture(0))] if kind == "omitted" else []
+        log.append(made.omitted(digests, thoughts=not digests, after=draw.choice((some, log.tip))))
+    elif kind == "thinking":
+        thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+        said = draw.choice(([thought], [thought, {"type": "text", "text": "So."}]))
+        uuids.append(log.append(assistant(said, message={"id": f"m{len(uuids)}"})))
+    elif kind == "picture":
+        uuids.append(log.append(user([{"type": "text", "text": "Look:"}, picture(draw.choice((0, 1)))])))
     elif kind == "title":
         log.append({"type": "custom-title", "customTitle": "x"})
     elif kind == "rewind":

@@ -4,6 +4,7 @@ Each names in `after` the entry that it came after (None: none was there yet), s
 through that entry and on no other.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
@@ -28,7 +29,7 @@ BREAKER = "context-breaker"
 REFUSAL = "context-refusal"
 """The provider has refused a request, and something was done about it."""
 OMITTED = "context-omitted"
-"""Media that are no longer sent."""
+"""Media and thoughts that are no longer sent."""
 TYPES = frozenset({LEDGER, PIN, USAGE, ATTEMPT, HANDOFF, CONTINUE, BREAKER, REFUSAL, OMITTED})
 
 HIDDEN = frozenset({HANDOFF, CONTINUE})
@@ -82,6 +83,17 @@ def attempt(name: str, state: str, *, after: str | None, stuck: Stuck | None = N
         holders = [{"what": each.what, "tokens": each.tokens} for each in stuck.holders]
         record["irreducible"] = {"key": stuck.key, "tokens": stuck.tokens, "holders": holders}
     return record
+
+
+def refusal(kind: str, *, after: str | None) -> Record:
+    """A request was refused behind the message `after`, for that kind of reason, and something was done about it."""
+    return {"type": REFUSAL, "after": after, "kind": kind}
+
+
+def omitted(digests: Sequence[str] = (), *, thoughts: bool = False, after: str | None) -> Record:
+    """Media with these digests are no longer sent; `thoughts`: and none of the thoughts until here."""
+    said: Record = {"digests": list(digests)} if digests else {}
+    return {"type": OMITTED, "after": after, **said, **({"thoughts": True} if thoughts else {})}
 
 
 def usage(baseline: Baseline | None, *, format: str, after: str | None) -> Record:

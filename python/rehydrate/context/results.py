@@ -246,14 +246,14 @@ def content_text(content: object) -> str:
         return content or ""
     if not isinstance(content, Sequence):
         return as_json(content)
-    return "\n".join(_said(block) for block in content if not _is_media(block))
+    return "\n".join(_said(block) for block in content if not is_media(block))
 
 
 def media_of(content: object) -> tuple[Block, ...]:
     """The images, sounds and documents of a result, which a budget of text leaves alone."""
     if isinstance(content, str) or not isinstance(content, Sequence):
         return ()
-    return tuple(block for block in content if _is_media(block))
+    return tuple(block for block in content if is_media(block))
 
 
 def _said(block: object) -> str:
@@ -262,7 +262,7 @@ def _said(block: object) -> str:
     return block if isinstance(block, str) else as_json(block)
 
 
-def _is_media(block: object) -> bool:
+def is_media(block: object) -> bool:
     """Whether it is what has a flat cost; a document may be text."""
     if not isinstance(block, Mapping) or not isinstance(kind := block.get("type"), str) or kind not in FLAT:
         return False
@@ -323,4 +323,4 @@ def _without_media(block: Block) -> Block:
     content = block.get("content")
     if isinstance(content, str) or not isinstance(content, Sequence) or not media_of(content):
         return block
-    return {**block, "content": [each for each in content if not _is_media(each)]}
+    return {**block, "content": [each for each in content if not is_media(each)]}

@@ -7,8 +7,9 @@ is read alone where that is plainly what follows; anything else is read anew, an
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from rehydrate.entries import metadata
@@ -22,13 +23,20 @@ from .checkpoint import Checkpoint
 from .hidden import Given, hidden_in
 from .ledger import Draft, Ledger
 from .messages import Message, is_hidden
+from .omitting import Omitting
 from .restore import Restored, restore
 from .view import Said, said_of
 
 Rows = dict[tuple[str, str], dict[str, Any]]
 _ASIDE = frozenset({"isSidechain", "teamName"})
 _PLAIN = frozenset({"user", "assistant"})
-_NOT_FOLLOWED = frozenset({"attachment", "system", "tombstone", "content-replacement", "progress", *records.HIDDEN})
+_NOT_FOLLOWED = frozenset(
+    {
+        *("attachment", "system", "tombstone", "content-replacement", "progress"),
+        *records.HIDDEN,
+        records.OMITTED,
+    }
+)
 """Types of records that may change what came before them, or stand elsewhere: all is read anew."""
 
 
@@ -67,6 +75,13 @@ class State:
     breaker: Mapping[str, Any] | None = None
     """How asking a model for summaries has gone: a record, which may be that of a session that this one was forked
     from; None: there is none since the checkpoint."""
+    refusal: Mapping[str, Any] | None = None
+    """The request that was refused, and about which something was done, since the last answer: a record; None: there is
+    none."""
+    omitting: Omitting = field(default_factory=Omitting)
+    """What is left out of entries, because the provider would not take it."""
+    altered: set[str] = field(default_factory=set)
+    """The entries, by uuid, of which something is left out."""
     handoff: Given = "none"
     """Whether the model was told since the newest compaction how full its context is."""
     answered: str = ""
@@ -76,9 +91,14 @@ class State:
     def add(self, record: Mapping[str, Any]) -> None:
         """An entry that follows the last one."""
         uuid = record["uuid"]
-        said = said_of(record)
+        whole = said_of(record)
+        said = self.omitting.next(whole)
         if said is not None:
             self.said.append(said)
+            if said is not whole:
+                self.altered.add(uuid)
+            if said.message["role"] == "assistant":
+                self.refusal = None
         self.line.add(uuid)
         self.tip = uuid
         if record.get("type") == "assistant":
@@ -109,6 +129,21 @@ class State:
                 self.open_attempts.pop(record["attempt"], None)
         elif kind == records.BREAKER:
             self.breaker = record
+        elif kind == records.REFUSAL:
+            since = self.since(record.get("after"))
+            if not any(each.message.get("role") == "assistant" for each in since):
+                self.refusal = record
+
+    def since(self, uuid: object) -> Iterator[Said]:
+        """What was said behind an entry, the last first; all of it, where the compaction has left nothing of that entry
+        and what was before it.
+        """
+        return takewhile(lambda each: each.uuid != uuid, reversed(self.said))
+
+    @property
+    def last(self) -> str | None:
+        """The entry in which somebody spoke last, by uuid; where nothing was said since the compaction, the tip."""
+        return next((each.uuid for each in reversed(self.said) if each.uuid), self.tip)
 
 
 def follow(log: SessionLog, known: State | None) -> State:
@@ -140,7 +175,7 @@ def read(path: str, *, tip: str | None, rows: Rows | None = None) -> State:
         found = replace(found, entries=shown, replacements={})
     state = state_of(found, inode=inode)
     if found.boundary is None and os.path.basename(path).startswith(AGENT):
-        state.inherited = _shared(path)
+        state.inherited = state.omitting.inherited(_shared(path))
     return state
 
 
@@ -154,20 +189,22 @@ def state_of(found: Restored, *, inode: int) -> State:
     """What was restored, as an engine looks at it."""
     state = State(end=found.end, inode=inode, checkpoint=found.checkpoint, boundary=found.boundary)
     state.newest = found.newest
+    state.line.update(found.line)
+    held = list(filter(state.holds, found.records))
+    state.omitting = Omitting.of(held, [record["uuid"] for record in found.entries])
     if found.checkpoint is not None:
-        state.inherited = found.checkpoint.messages
+        state.inherited = state.omitting.inherited(found.checkpoint.messages)
         state.ledger = Ledger.from_record(found.checkpoint.ledger)
     hidden = hidden_in(found)
     state.handoff = hidden.handoff
     for record in found.entries:
         state.add(record)
         state.said += [Said("", 0, message) for message in hidden.behind.get(record["uuid"], ())]
-    state.line.update(found.line)
     state.tip = found.tip
     for place, row in found.replacements.items():
         state.replaced[place] = str(row.get("kind"))
     draft = Draft(state.ledger)  # there may be many of them
-    for record in filter(state.holds, found.records):
+    for record in held:
         if record.get("type") == records.LEDGER:
             _put_item(draft, record)
         else:

@@ -17,8 +17,8 @@ MESSAGES = frozenset({"user", "assistant", "attachment", "system"})
 """Types of entries in the chain; all others say something about the session."""
 BEGIN = frozenset({"user", "assistant"})
 """Types with which a session begins to be one."""
-OF_ONE_SESSION = frozenset({"context-handoff", "context-continue"})
-"""Types of records of what a model was told in this one session: no copy of it has them."""
+OF_ONE_SESSION = frozenset({"context-handoff", "context-continue", "context-refusal"})
+"""Types of records of what a model was told, or has refused, in this one session: no copy of it has them."""
 FILLED = frozenset(
     {
         *("parentUuid", "isSidechain", "uuid", "timestamp", "cwd", "sessionId", "version", "gitBranch", "agentId"),
