@@ -195,4 +195,4 @@ def test_a_forked_subagent_is_not_told(log):
 
 
 def test_the_session_knows_which_records_are_of_one_session_alone():
-    assert records.HIDDEN == OF_ONE_SESSION
+    assert records.HIDDEN | {records.REFUSAL} == OF_ONE_SESSION
