@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rehydrate.context.ledger import HEADINGS, OPENING, Ledger
+from rehydrate.context.ledger import HEADINGS, NEXT, OPENING, Item, Ledger
 from rehydrate.context.statements import Statement, statements
 from rehydrate.context.summary import NOTHING, prose_of, read_summary, summarise
 
@@ -286,3 +286,19 @@ def test_with_room_enough_nothing_is_left_out(given):
     made = summary(**{**given, "budget": 1_000_000})
     assert {item.id for item in made.items} == {item.id for item in given["ledger"].items}
     assert set(made.statements) == set(given["statements"])
+
+
+def test_what_a_model_has_told_takes_no_room_from_anything_else():
+    said = statements([{"role": "user", "content": "Never push to main. The deadline is 2027-03-01."}])
+    exact = Ledger().put(HEADINGS[0], "keep it small").put(HEADINGS[1], "use a list", status="failed")
+    told = exact.tell([Item(heading, "x" * 60, told=True) for heading in HEADINGS])
+    for budget in range(100, 900, 7):
+        without = summary(ledger=exact, statements=said, first="Build it.", budget=budget)
+        made = summary(ledger=told, statements=said, first="Build it.", budget=budget)
+        assert [item for item in made.items if not item.told] == list(without.items)
+        assert (made.statements, made.first) == (without.statements, without.first)
+
+
+def test_what_a_model_has_told_stands_under_its_heading_where_there_is_room():
+    told = Ledger().put(NEXT, "test").tell([Item(NEXT, "build", told=True)])
+    assert f"## {NEXT}\n- test\n- build\n" in summary(ledger=told).text

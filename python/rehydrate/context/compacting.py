@@ -84,7 +84,7 @@ def irreducible_key(scene: Scene) -> str:
         *(snapshot.window, snapshot.reserve, snapshot.compaction_line, snapshot.fixed),
         *(asked, work.open_from is None),
         *sorted(state.pins),
-        *(item.id for item in state.ledger.open),
+        *(item.id for item in state.ledger.exact),
     ]
     return sha256(repr(depends).encode()).hexdigest()[:32]
 

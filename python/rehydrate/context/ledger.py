@@ -106,6 +106,11 @@ class Ledger:
         """What still holds."""
         return tuple(item for item in self.items if item.status == "open")
 
+    @property
+    def exact(self) -> tuple[Item, ...]:
+        """What still holds, and gives way to nothing: no model has told it."""
+        return tuple(item for item in self.items if item.status == "open" and not item.told)
+
     def put(
         self, heading: str, payload: str, *, seq: int | None = None, status: str = "open", supersedes: str | None = None
     ) -> "Ledger":

@@ -94,9 +94,9 @@ def summarise(
     """The summary within `budget`, as `meter` counts; only the first line and the request are never left out.
 
     What finds room, in this order: open items; statements, heavier and shorter ones first; `first`, what was asked for
-    first; items that failed or are done; which headings are empty; `prose`, whole, behind `FILES_PERCENT` of files;
-    `notes`, one line each, on what was left out, the newest ones, which are last; `files`, whole ones.  Labels go where
-    another statement finds room instead.
+    first; items that failed or are done; items that a model has told, in the same order; which headings are empty;
+    `prose`, whole, behind `FILES_PERCENT` of files; `notes`, one line each, on what was left out, the newest ones,
+    which are last; `files`, whole ones.  Labels go where another statement finds room instead.
     `request`: the active request, which is not cut.  Of `first` and `request` None: it stands elsewhere.
     """
     by_worth = sorted(statements, key=lambda each: meter.count(each.text) / (1 + each.weight))
@@ -104,10 +104,12 @@ def summarise(
     def made(labels: bool) -> Summary:
         draft = _Draft(ledger, statements, request, budget, meter, labels)
         for status in BULLETS:
-            draft.take(part for part in draft.items if part.status == status)
+            draft.take(part for part in draft.items if part.status == status and not part.told)
             if status == "open":
                 draft.take(by_worth if labels else {each.text: each for each in by_worth}.values())
                 draft.take([_First(" ".join(first.split()))] if first else ())
+        for status in BULLETS:
+            draft.take(part for part in draft.items if part.status == status and part.told)
         draft.take([_Empty(tuple(heading for heading in HEADINGS if _head(heading) not in draft.headed))])
         shown = [_Shown(file.path, file.text) for file in files]
         if said := prose_of(prose):

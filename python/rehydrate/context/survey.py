@@ -139,9 +139,9 @@ class Survey:
         return tuple(sorted(found, key=lambda holder: -holder.tokens))
 
     def ledger_tokens(self) -> int:
-        """Of a summary that holds the open items and nothing else; 0 where there are none."""
+        """Of a summary that holds the items that give way to nothing, and nothing else; 0 where there are none."""
         ledger, _ = self.known()
-        if not ledger.open:
+        if not ledger.exact:
             return 0
-        made = summarise(ledger=Ledger(ledger.open), statements=(), budget=_UNBOUNDED, meter=self.meter.counter)
+        made = summarise(ledger=Ledger(ledger.exact), statements=(), budget=_UNBOUNDED, meter=self.meter.counter)
         return self.meter.message({"role": "user", "content": made.text})
