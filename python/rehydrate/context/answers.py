@@ -48,9 +48,9 @@ def text_of(reply: str | Mapping[str, Any], *, format: str) -> str:
         stops = _stops(reply)
         if stops & _REFUSED:
             raise NoSummary("refusal")
-        text = _said(reply, format)
         if stops & _CALLED:
             raise NoSummary("tool_calls")
+        text = _said(reply, format)
     elif isinstance(reply, str):
         text = reply
     else:
@@ -59,15 +59,13 @@ def text_of(reply: str | Mapping[str, Any], *, format: str) -> str:
         text = text[found.end() :]
     text = text.strip()
     is_cut = bool(stops & _CUT)
-    if not text:
-        raise NoSummary("cut_off" if is_cut else "empty")
-    if not any(headings_in(text)):
-        raise NoSummary("not_text")
     items, prose = read_prose(text)
-    if not items and not prose:
-        raise NoSummary("empty")
     if is_cut and not any(item.heading == NEXT for item in items):
         raise NoSummary("cut_off")
+    if text and not any(headings_in(text)):
+        raise NoSummary("not_text")
+    if not items and not prose:
+        raise NoSummary("empty")
     return text
 
 

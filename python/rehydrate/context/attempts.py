@@ -21,7 +21,8 @@ OVERFLOW_PERCENT = 50
 """Of a request that was too large: so much is sent the next time, where the provider does not say how much it takes."""
 SURE_PERCENT = 95
 """Of what the provider says it takes: its count is not ours."""
-ERROR_CHARS = 300
+SAID_CHARS, ERROR_CHARS = 20_000, 300
+"""Of an error: so many are looked at for secrets, and so many told."""
 
 FailureCode = Literal[
     "circuit_open",
@@ -154,5 +155,5 @@ def _less(material: Material, refusal: Refusal) -> Material | None:
 
 
 def _told(error: Exception) -> str:
-    said = " ".join(str(error).split())
+    said = " ".join(str(error)[:SAID_CHARS].split())
     return mask(f"{type(error).__name__}: {said}" if said else type(error).__name__)[:ERROR_CHARS]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..digest import sha256
 from .ledger import HEADINGS, Ledger
-from .messages import Message, kind_of
+from .messages import Message, is_hidden, kind_of
 from .messages import text as text_in
 from .meter import MESSAGE, Meter
 from .retelling import Piece, clip, name, pieces
@@ -29,7 +29,7 @@ KNOWN_MESSAGES = 6
 FOCUS_CHARS = 2_000
 REMARK_TOKENS = 100
 """Left for a remark in the prompt."""
-KEY_CHARS = 12
+KEY_DIGITS = 12
 
 SYSTEM = """\
 You write the notes from which an agent goes on working once the older part of its conversation is taken away. You are \
@@ -133,9 +133,9 @@ class Material:
         the model writes.  `previous`: the prose of the summary before, empty where there was none.  `files`: as they
         are on disk now.  `focus`: what the summary is to dwell on; None: nothing more than the rest.
         """
-        made = (messages[unit.start : unit.stop] for unit in units(messages))
-        said = [unit for unit in made if kind_of(unit[0]) != "summary"]
         earlier = [message for message in messages if kind_of(message) == "summary"]
+        rest = [message for message in messages if kind_of(message) != "summary" and not is_hidden(message)]
+        said = [rest[unit.start : unit.stop] for unit in units(rest)]
         return cls(said, list(_known(earlier, ledger, previous)), files, clip(focus or "", chars=FOCUS_CHARS), meter)
 
     @property
@@ -210,15 +210,20 @@ def _marked(pieces: Iterable[Piece]) -> str:
     """The pieces below their marks, which begin with a word that is nowhere in them, and before them what that is."""
     said = [(_sound(mark), _sound(text)) for mark, text in pieces]
     whole = "\n".join(chain.from_iterable(said))
-    key = sha256(whole.encode()).hexdigest()[:KEY_CHARS]
+    key = _key(whole)
     while key in whole:
-        key = sha256(key.encode()).hexdigest()[:KEY_CHARS]
+        key = _key(key)
     lines = [MARKS.format(key=key)]
     for mark, text in said:
         lines.append(f"[{key}] {mark}")
         if text:
             lines.append(text)
     return "\n".join([*lines, f"[{key}] the end"])
+
+
+def _key(text: str) -> str:
+    """Digits, for all numbers of one length count the same."""
+    return str(int(sha256(text.encode()).hexdigest(), 16))[:KEY_DIGITS]
 
 
 def _sound(text: str) -> str:
