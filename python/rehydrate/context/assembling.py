@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .errors import Violation
 from .messages import Message, calls, is_request, results
-from .repair import repair
+from .repair import Repair, repair
 from .units import Arranged, answer_id, arranged, open_calls
 from .view import Said, cut, is_only_thoughts
 
@@ -161,7 +161,7 @@ def _part(said: Sequence[Said]) -> _Part:
     fixed = repair(messages)
     places: dict[int, Collection[int]] = {id(each.message): each.sources for each in placed}
     if fixed.repaired:
-        _trace(fixed.messages, placed, places)
+        _trace(fixed, placed, places)
     return _Part(
         fixed.messages,
         [places.get(id(message), ()) for message in fixed.messages],
@@ -171,16 +171,17 @@ def _part(said: Sequence[Said]) -> _Part:
     )
 
 
-def _trace(messages: Sequence[Message], placed: Sequence[Arranged], places: dict[int, Collection[int]]) -> None:
+def _trace(fixed: Repair, placed: Sequence[Arranged], places: dict[int, Collection[int]]) -> None:
     """Find where the messages come from that a repair has changed: from where their blocks come."""
     owners: dict[int, Collection[int]] = {}
     for each in placed:
         content = each.message.get("content")
         owners.update((id(block), each.sources) for block in (content if isinstance(content, list) else ()))
-    for message in messages:
+    for message in fixed.messages:
         if id(message) not in places:
             content = message.get("content")
-            found = (owners.get(id(block), ()) for block in (content if isinstance(content, list) else ()))
+            shown = content if isinstance(content, list) else ()
+            found = (owners.get(id(fixed.mended.get(id(block), (block, block))[1]), ()) for block in shown)
             places[id(message)] = sorted({place for each in found for place in each})
 
 

@@ -13,6 +13,7 @@ from rehydrate.session.wire import OPENING
 from .errors import Violation
 from .messages import THOUGHTS, Block, Message, blocks, results
 from .units import arranged
+from .wire.parts import as_input
 
 UNKNOWN_OUTCOME = "[This call was interrupted: whether it took effect is not known, so look before you repeat it.]"
 """What a call is answered with that will never have a result."""
@@ -26,6 +27,8 @@ class Repair:
     """Arranged; every call has its result right behind it, but for those that are pending."""
     repaired: tuple[Violation, ...]
     """What was wrong, each with the place in the list that was given; empty where nothing was."""
+    mended: Mapping[int, tuple[Block, Block]]
+    """What stands for the blocks that were changed, by the `id()` of it, and the block that was given."""
 
 
 def repair(messages: Sequence[Message], *, pending: Collection[str] = ()) -> Repair:
@@ -43,6 +46,7 @@ class _Repairing:
         self.pending = pending
         self.found: list[Violation] = []
         self.messages: list[Message] = []
+        self.mended: dict[int, tuple[Block, Block]] = {}
         self.waiting: dict[str, int] = {}
         """The calls of the last answer that no result has come for, each with the place of its message."""
 
@@ -65,7 +69,7 @@ class _Repairing:
             self._add(each.message, None if is_plain else self._calls(each.message, place))
         self._answer_what_waits()
         self._open()
-        return Repair(self.messages, tuple(sorted(self.found, key=lambda each: each.place)))
+        return Repair(self.messages, tuple(sorted(self.found, key=lambda each: each.place)), self.mended)
 
     def _in_their_roles(self, message: Message, place: int) -> Message:
         """The message without calls and thoughts that are not the assistant's, results that are not the user's, and
@@ -88,9 +92,20 @@ class _Repairing:
             elif kind == "tool_result" and (role != "user" or not isinstance(block.get("tool_use_id"), str)):
                 self._tell("wrong_role", place, "holds a result that no user gave or has no id; it was left out")
             else:
-                kept.append(_of_blocks(block) if kind == "tool_result" else block)
+                mended = self._mended(block, place)
+                if mended is not block:
+                    self.mended[id(mended)] = mended, block
+                kept.append(mended)
         is_whole = isinstance(content, Sequence) and len(kept) == len(content) and all(map(is_, kept, content))
         return message if is_whole else {**message, "content": kept}
+
+    def _mended(self, block: Block, place: int) -> Block:
+        """A call with an object for its input, a result without what in it is no block; the very block where it is."""
+        kind = block.get("type")
+        if kind == "tool_use" and not isinstance(given := block.get("input"), (dict, Mapping)):
+            self._tell("bad_input", place, f"calls {block['id']} with what is no object; it was put into one")
+            return {**block, "input": as_input(given)}
+        return _of_blocks(block) if kind == "tool_result" else block
 
     def _calls(self, message: Message, place: int) -> list[Block] | None:
         """The blocks of an answer without a second call of the same id; None where all stay."""

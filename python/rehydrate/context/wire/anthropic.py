@@ -11,6 +11,7 @@ from typing import Any
 from ...digest import sha256
 from ..messages import Block, Message
 from .parts import (
+    NO_INPUT,
     OURS,
     THOUGHT_TYPES,
     Turn,
@@ -172,6 +173,8 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
         kind = block.get("type") if isinstance(block, (dict, Mapping)) else None
         if kind == "tool_use" and isinstance(block.get("id"), str):
             calls.append(block["id"])
+            if not isinstance(block.get("input"), (dict, Mapping)):
+                faults.append(NO_INPUT)
         elif kind == "tool_result" and isinstance(block.get("tool_use_id"), str):
             results.append(block["tool_use_id"])
             if said:

@@ -12,7 +12,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..messages import Block, Message, blocks, text
-from .parts import NONE, THOUGHT_TYPES, Turn, dumped, fail, list_at, mapping_at, others, own, placeholder, shown
+from .parts import (
+    NO_INPUT,
+    NONE,
+    THOUGHT_TYPES,
+    Turn,
+    dumped,
+    fail,
+    list_at,
+    mapping_at,
+    others,
+    own,
+    placeholder,
+    shown,
+)
 
 NAME = "gemini"
 _SIDES = {"user": "user", "function": "user", None: "user", "model": "assistant", "system": "system"}
@@ -158,9 +171,10 @@ def _read_call(call: Mapping[str, Any], names: _Names) -> tuple[dict[str, Any], 
     if not call.get("id"):
         wire["id"] = call.get("id", "absent")
     args = call.get("args")
-    if not isinstance(args, Mapping):
-        wire["args"] = args if "args" in call else "absent"
-    block = {"type": "tool_use", "id": names.of_call(call), "name": call.get("name"), "input": args or {}}
+    if args is None:
+        wire["args"] = None if "args" in call else "absent"
+    given = {} if args is None else args
+    block = {"type": "tool_use", "id": names.of_call(call), "name": call.get("name"), "input": given}
     return block, {name: value for name, value in wire.items() if value != {}}
 
 
@@ -254,7 +268,8 @@ def _identity(name: object, wire: Mapping[str, Any]) -> dict[str, Any]:
 
 def _call(block: Block, wire: Mapping[str, Any]) -> dict[str, Any]:
     given = block.get("input")
-    args = {} if not given and wire.get("args") == "absent" else {"args": given or wire.get("args", {})}
+    is_none = given is None or given == {}
+    args = {} if is_none and wire.get("args") == "absent" else {"args": wire.get("args", {}) if is_none else given}
     return {**_identity(block.get("id"), wire), "name": block.get("name"), **args, **wire.get("inside", {})}
 
 
@@ -293,6 +308,7 @@ def _outline(content: object, place: int, names: _Names) -> Turn:
     words: list[str] = []
     tied: dict[str, object] = {}
     known_by: list[object] = []
+    faults: list[tuple[str, str]] = []
     for part in parts:
         if not isinstance(part, (dict, Mapping)):
             return Turn(place, side, faults=(("no_message", "holds what is no part"),))
@@ -301,6 +317,8 @@ def _outline(content: object, place: int, names: _Names) -> Turn:
         if called is not None:
             calls.append(name := names.of_call(call))
             known_by.append(call.get("id") or repr([call.get("name"), call.get("args")]))
+            if call.get("args") is not None and not isinstance(call["args"], (dict, Mapping)):
+                faults.append(NO_INPUT)
             signature = next((part[each] for each in _SIGNATURES if each in part), None)
             if call.get("id"):
                 tied[name] = signature
@@ -310,6 +328,7 @@ def _outline(content: object, place: int, names: _Names) -> Turn:
             thoughts.append(part)
         else:
             words.append(str(part.get("text")))
-    faults = () if parts else (("empty_message", "has no parts"),)
+    if not parts:
+        faults.append(("empty_message", "has no parts"))
     key = tuple(known_by) or "\n".join(words)
     return Turn(place, side, calls, results, bool(words), thoughts, key, faults, tied)

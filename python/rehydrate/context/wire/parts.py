@@ -22,6 +22,8 @@ THOUGHT_TYPES = tuple(sorted(THOUGHTS))
 NONE: Mapping[str, Any] = MappingProxyType({})
 DEEPEST = 512
 """Levels of lists and objects in a message: beyond some of them, no encoder of JSON writes it."""
+NO_INPUT = ("bad_input", "has a call whose input is no object")
+"""The fault of a call that APIs refuse which take objects."""
 _MOST_BITS = 14_000
 """Of a whole number: Python refuses to write one of more than 4,300 digits."""
 
@@ -204,6 +206,13 @@ def dumped(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except TypeError as error:
         raise ValueError("a response or the input of a call holds what JSON cannot: write it as a text") from error
+
+
+def as_input(value: object) -> dict[str, Any]:
+    """An object for the input of a call that is none: what a text says, else the value under `arguments`."""
+    if value is None:
+        return {}
+    return parsed(value) if isinstance(value, str) else {"arguments": value}
 
 
 def calls_key(calls: Sequence[str], words: Sequence[str]) -> object:
