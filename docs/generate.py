@@ -313,6 +313,7 @@ CONTEXT_MODULES = {
     "results": "",
     "hostledger": "",
     "ledger": "",
+    "hooks": "",
     "summariser": "",
     "trimming": "Without a log",
     "checkpoint": "Checkpoints",

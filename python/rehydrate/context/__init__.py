@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .errors import (
         BadCheckpoint,
         CommitFailed,
+        CompactionBlocked,
         ContextError,
         ContextExhausted,
         Holder,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Violation,
         WindowFull,
     )
+    from .hooks import Compacting, Prepared
     from .hostledger import HostLedger
     from .ledger import HEADINGS, Item, Ledger
     from .messages import Block, Message
@@ -58,6 +60,8 @@ __all__ = [
     "Block",
     "Checkpoint",
     "CommitFailed",
+    "Compacting",
+    "CompactionBlocked",
     "ContextError",
     "ContextExhausted",
     "Engine",
@@ -74,6 +78,7 @@ __all__ = [
     "Message",
     "Meter",
     "Policy",
+    "Prepared",
     "Projection",
     "Refusal",
     "Replacement",
@@ -98,13 +103,15 @@ __all__ = [
 
 _MODULES = {
     **dict.fromkeys(("BadCheckpoint", "CommitFailed", "ContextError", "ContextExhausted", "Holder"), "errors"),
-    **dict.fromkeys(("InvalidProjection", "Superseded", "Violation", "WindowFull"), "errors"),
+    **dict.fromkeys(("CompactionBlocked", "InvalidProjection", "Superseded", "Violation", "WindowFull"), "errors"),
+    **dict.fromkeys(("Compacting", "Prepared"), "hooks"),
     **dict.fromkeys(("HEADINGS", "Item", "Ledger"), "ledger"),
     **dict.fromkeys(("Block", "Message"), "messages"),
     **dict.fromkeys(("Meter", "Snapshot"), "meter"),
     **dict.fromkeys(("Projection", "Request"), "projection"),
     **dict.fromkeys(("Aborted", "Summariser", "SummaryRequest"), "summariser"),
     **dict.fromkeys(("Refusal", "classify"), "refusals"),
+    **dict.fromkeys(("Aborted", "Summariser", "SummaryRequest"), "summariser"),
     **dict.fromkeys(("Estimate", "Exact", "Learnt", "TokenCounter", "default_counter"), "tokens"),
     **dict.fromkeys(("Usage", "usage_of"), "usage"),
     **dict.fromkeys(("check", "violations"), "validate"),

@@ -1,30 +1,38 @@
 """One compaction of a log, from what an engine sees to what is committed.
 
-It belongs to one engine and keeps nothing: what a compaction leaves behind stands in the log.
+It belongs to one engine and keeps nothing: what a compaction leaves behind stands in the log.  The plan that needs
+nobody is made first; a hook may forbid it, and what a model or the host has written may be put into it.  While one of
+these is waited for the conversation may go on: then it is looked at anew, and what came since stays.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from rehydrate.session import SessionError, SessionLog
 
 from . import records
+from .author import Author, Written
 from .checkpoint import Checkpoint, commit
-from .compacting import compaction_of, irreducible_key, is_blocked, is_worth_it, kept_whole
-from .errors import BadCheckpoint, CommitFailed, ContextError, Holder
+from .compacting import Task, compaction_of, irreducible_key, is_blocked
+from .errors import BadCheckpoint, CommitFailed, ContextError, Holder, Superseded
 from .explain import holders_in
-from .gate import SOURCE_PERCENT, target_of
 from .messages import Message
 from .policy import Policy
+from .projection import Request
+from .results import Replacement
 from .scene import Scene, Stage
 from .state import State, restored_at
-from .workspace import RecentFile, recent_files
+from .workspace import LINES, RecentFile, recent_files
 
 if TYPE_CHECKING:
     from .plan import Plan
+
+MATERIAL_LINES = 1_000
+"""Of each file that a model is shown (spec E)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +43,14 @@ class Outcome:
     """What was committed; None: nothing was."""
     holders: tuple[Holder, ...] = ()
     """What holds the space, where it is still not below its line."""
+    failure: str | None = None
+    """Why no model has written the summary, where one was to be asked."""
+    source: Sequence[Message] = ()
+    """The messages that it was made of; none where it was not tried."""
 
 
 class Compactor:
-    """Compacts one log for one engine."""
+    """Compacts one log for one engine, in a turn of that."""
 
     def __init__(
         self,
@@ -46,84 +58,144 @@ class Compactor:
         *,
         stage: Stage,
         policy: Policy,
+        author: Author,
         follow: Callable[[], State],
-        note: Callable[[Mapping[str, Any]], None],
+        look: Callable[[Request], Scene],
+        note: Callable[..., None],
     ) -> None:
-        """`follow`: gives what the log holds now.  `note`: appends a record that may be lost."""
+        """`follow`: gives what the log holds now; `look`: as what it would be sent.  `note`: appends a record, which is
+        on disk then unless it is not to be `durable`.
+        """
         self._log = log
         self._stage = stage
         self._policy = policy
+        self._author = author
         self._follow = follow
+        self._look = look
         self._note = note
 
-    def compact(self, scene: Scene, *, reason: str) -> Outcome:
-        """Compact what is seen.  Raises what `commit` raises, CommitFailed where it could not be written."""
-        scene = scene.spoken()
-        stage, work, snapshot = self._stage, scene.work, scene.snapshot
-        key = irreducible_key(scene)
-        if reason == "threshold" and is_blocked(scene, key):
-            return Outcome()
-        fixed = snapshot.fixed
-        source = stage.meter.messages(work.messages)
-        target = target_of(source=source, window=stage.window, fixed=fixed, handoff_line=snapshot.handoff_line)
-        target = min(target, source * SOURCE_PERCENT // 100)  # of a small one, too, or next to nothing would go
-        from .plan import plan  # a third of what importing all of this takes
+    def compact(
+        self, scene: Scene, *, reason: str, focus: str | None = None, prunes: Sequence[Replacement] = ()
+    ) -> Outcome:
+        """Compact what is seen.  `prunes`: what is put in the place of results of `scene.spoken()` before; they are in
+        the checkpoint then, or nowhere.
 
+        Raises CompactionBlocked, CommitFailed, Superseded, what `commit` raises, and what a summariser raised that its
+        user has stopped; then nothing has changed.
+        """
+        scene = scene.spoken()
+        if reason == "threshold" and is_blocked(scene, irreducible_key(scene)):
+            return Outcome()
+        if self._author.may_forbid:
+            self._author.allow(reason=reason, focus=focus, tokens=scene.snapshot.tokens)
+            scene = self._again(scene, prunes)
+        task = self._task(scene, reason, prunes)
         name = records.attempt_id(after=scene.state.tip, reason=reason)
-        self._note(records.attempt(name, "open", after=scene.state.tip))
-        planned = plan(
-            work.messages,
-            meter=stage.meter,
-            target=target,
-            window=stage.window,
-            ledger=scene.state.ledger,
-            pinned=kept_whole(scene, meter=stage.meter, target=target),
-            files=self._files(work.messages),
-            open_from=work.open_from,
-        )
+        self._note(records.attempt(name, "open", after=scene.state.tip), durable=False)
+        try:
+            return self._compact(task, name, focus=focus, prunes=prunes)
+        except ContextError:
+            self._note(records.attempt(name, "failed", after=self._follow().tip), durable=False)
+            raise
+
+    def _compact(self, task: Task, name: str, *, focus: str | None, prunes: Sequence[Replacement]) -> Outcome:
+        before = self._author.breaker(task.scene.state)
+        planned = task.plan()
+        written = Written()
+        more = partial(self._files, lines=MATERIAL_LINES)
+        if self._author.writes and planned.outcome == "completed" and task.is_worth_it(planned):
+            try:
+                written = self._author.write(task, planned, focus=focus, more=more)
+            except BaseException:  # the user has stopped it, which counts as nothing
+                self._note(records.attempt(name, "interrupted", after=self._follow().tip), durable=False)
+                raise
+            task, planned, written = self._with(written, task, planned, prunes)
+            if written.failure is not None and written.breaker is not None:
+                self._note(written.breaker.record(after=task.scene.state.tip))
+        scene = task.scene
         holders = scene.held(planned.holders) or self._holders(scene)
         made = None
-        if planned.covered and is_worth_it(scene, reason, source=source, result=planned.tokens):
-            figures = {"before": source, "after": planned.tokens, "target": target, "fixed": fixed}
-            figures |= {} if stage.window is None else {"window": stage.window}
+        if task.is_worth_it(planned):
             try:
-                made = self._commit(scene, planned, figures=figures, reason=reason)
+                made = self._commit(task, planned, written)
             except BadCheckpoint as error:  # what has to stay is more than one may hold
-                if reason != "threshold":
-                    self._note(records.attempt(name, "failed", after=scene.state.tip))
+                if task.reason != "threshold":
                     raise CommitFailed(f"the compaction is void, for {error}", phase="checkpoint") from error
                 holders = self._holders(scene)
-            except ContextError:
-                self._note(records.attempt(name, "failed", after=scene.state.tip))
-                raise
         after = self._follow().tip
-        left = snapshot.tokens if made is None else planned.tokens + fixed
-        line = snapshot.compaction_line
-        is_over = planned.outcome == "irreducible" or (line is not None and left >= line)
-        is_stuck = is_over or (made is None and reason == "threshold")
-        stuck = records.Stuck(key, left, holders) if is_stuck else None
-        self._note(records.attempt(name, "failed" if made is None else "done", after=after, stuck=stuck))
-        return Outcome(made, holders if stuck is not None else ())
+        breaker = written.breaker or before
+        if made is not None and (breaker.failures or before.failures):  # a compaction leaves behind what was noted
+            self._note(breaker.record(after=after))
+        left = scene.snapshot.tokens if made is None else planned.tokens + scene.snapshot.fixed
+        line = scene.snapshot.compaction_line
+        is_over = planned.outcome == "irreducible" or (line is not None and left is not None and left >= line)
+        is_stuck = left is not None and (is_over or (made is None and task.reason == "threshold"))
+        stuck = records.Stuck(task.key, left, holders) if is_stuck else None
+        state = "failed" if made is None else "done"
+        told = records.attempt(name, state, after=after, stuck=stuck, failure=written.failure)
+        self._note(told, durable=False)
+        return Outcome(made, holders if stuck is not None else (), written.failure, task.messages)
+
+    def _with(
+        self, written: Written, task: Task, plain: "Plan", prunes: Sequence[Replacement]
+    ) -> tuple[Task, "Plan", Written]:
+        """The task and its plan as things stand now, with what was written of them, where that is still true."""
+        fresh = self._again(task.scene, prunes)
+        new = self._task(fresh, task.reason, prunes)
+        if new.is_as(task):
+            new = replace(task, scene=fresh)
+        else:
+            plain = new.plan()
+        text = written.text
+        if text is None:
+            return new, plain, written
+        from .written import plan_with
+
+        is_true = new.messages[: text.covers] == task.messages[: text.covers]
+        better = plan_with(text, new, plain) if is_true else None
+        return (new, plain, replace(written, text=None)) if better is None else (new, better, written)
+
+    def _again(self, scene: Scene, prunes: Sequence[Replacement]) -> Scene:
+        """What there is to see after somebody was waited for."""
+        fresh = self._look(scene.request).spoken()
+        looked_at = max((each.message + 1 for each in prunes), default=0)
+        if fresh.state.newest != scene.state.newest:
+            raise Superseded(f"{self._log.path} was compacted meanwhile, and that compaction counts")
+        if fresh.work.messages[:looked_at] != scene.work.messages[:looked_at]:
+            raise Superseded(f"{self._log.path} has gone on from elsewhere meanwhile")
+        return fresh
+
+    def _task(self, scene: Scene, reason: str, prunes: Sequence[Replacement]) -> Task:
+        stage = self._stage
+        return Task.make(scene, reason=reason, meter=stage.meter, window=stage.window, prunes=prunes, files=self._files)
 
     def _holders(self, scene: Scene) -> tuple[Holder, ...]:
         """What holds the space, of all that is sent."""
         return tuple(Holder(*each) for each in holders_in(scene, meter=self._stage.meter).items())
 
-    def _files(self, messages: Sequence[Message]) -> list[RecentFile]:
+    def _files(self, messages: Sequence[Message], *, lines: int = LINES) -> list[RecentFile]:
         """Those of the workspace that a compaction tells again; never a session, where the workspace holds such."""
         sessions = os.path.abspath(os.path.dirname(self._log.place.folder))
-        return recent_files(messages, workspace=self._policy.workspace, ranks=self._policy.rank, denied=[sessions])
+        workspace, ranks = self._policy.workspace, self._policy.rank
+        return recent_files(messages, workspace=workspace, ranks=ranks, denied=[sessions], lines=lines)
 
-    def _commit(self, scene: Scene, planned: "Plan", *, figures: Mapping[str, int], reason: str) -> Checkpoint:
-        restored = restored_at(self._log.path, scene.state.tip)
-        compaction = compaction_of(planned, scene.work, restored, figures=figures, reason=reason)
+    def _commit(self, task: Task, planned: "Plan", written: Written) -> Checkpoint:
+        state = task.scene.state
+        restored = restored_at(self._log.path, state.tip)
+        compaction = compaction_of(
+            planned,
+            task,
+            restored,
+            strategy="fallback" if written.text is None else "llm",
+            outcome="completed" if written.failure is None else "fallback",
+        )
         with committing("checkpoint", "the compaction"):
             commit(
                 self._log,
                 compaction.checkpoint,
                 summary=compaction.summary,
                 preserve=compaction.preserve,
-                expect=scene.state.newest,
+                expect=state.newest,
                 restored=restored,
             )
         return compaction.checkpoint

@@ -18,17 +18,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rehydrate.entries.messages import time_of
 from rehydrate.session import SessionLog
 
 from . import records
+from .author import Author
 from .checkpoint import REASONS, Checkpoint
 from .compactor import Compactor, Outcome, committing
-from .errors import ContextExhausted, Holder, Superseded, WindowFull
+from .errors import CompactionBlocked, ContextExhausted, Holder, Superseded, WindowFull
 from .explain import explain, holders_in
+from .hooks import Compacting, Hooks, Prepared
 from .hostledger import HostLedger
 from .ledger import Ledger
 from .messages import Message, calls, is_request
@@ -43,7 +45,11 @@ from .scene import Scene, Stage
 from .state import State, follow
 from .steady import Held, Judged, Written
 from .usage import usage_of
+from .waiting import Waiting
 from .wire import FORMATS, format_named
+
+if TYPE_CHECKING:
+    from .summariser import Summariser
 
 TRIES = 3
 """So often is a request prepared anew because another process has compacted the session meanwhile."""
@@ -64,11 +70,18 @@ class Engine:
         window: int | None,
         meter: Meter | None = None,
         policy: Policy | None = None,
+        summariser: "Summariser | None" = None,
+        prepared: Callable[[], Prepared | None] | None = None,
+        before_compaction: Callable[[Compacting], object] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`window`: of the model, in tokens; None: nobody knows it, and nothing is compacted.  For a model with another
         window make another engine of the same log.  `meter`: None: one with the default counter.  `clock`: seconds
         since the epoch.
+
+        `summariser`: asks a model for the prose of a summary; None: summaries have none.  `prepared`: gives one that
+        the host has written already, which is tried first.  `before_compaction`: is called before each compaction, and
+        may raise CompactionBlocked; what else it raises is a warning.
 
         A compaction that was begun and not ended is noted as interrupted.  Raises TypeError for what is no log.
         """
@@ -79,12 +92,19 @@ class Engine:
         self._stage = Stage(window=window, meter=meter or Meter(), policy=self.policy)
         self._clock = clock
         self._lock = threading.RLock()
+        self._waiting = Waiting(self._lock)
         self._state: State | None = None
         self._judged, self._held, self._written = Judged(), Held(self._stage.meter), Written()
         self._sent: Scene | None = None
         """What was prepared last; None: nothing was."""
         self._compactor = Compactor(
-            log, stage=self._stage, policy=self.policy, follow=self._follow, note=partial(self._note, durable=False)
+            log,
+            stage=self._stage,
+            policy=self.policy,
+            author=Author(log, Hooks(summariser, prepared, before_compaction), waiting=self._waiting, clock=clock),
+            follow=self._follow,
+            look=self._look,
+            note=self._note,
         )
         self.ledger = HostLedger(self._ledger, self._note)
         """What must outlive every compaction word for word; what is put there is on disk at once."""
@@ -102,7 +122,7 @@ class Engine:
         give; ValueError when there is nothing to send, or no such format; TypeError for what is no request.
         """
         _check(request)
-        with self._lock:
+        with self._waiting.turn():
             for _ in range(TRIES - 1):
                 try:
                     return self._prepare(request)
@@ -160,18 +180,19 @@ class Engine:
 
     # -- what the host decides ----------------------------------------------------------------------------------------
 
-    def compact(self, reason: str = "manual") -> Checkpoint | None:
+    def compact(self, reason: str = "manual", focus: str | None = None) -> Checkpoint | None:
         """Compact now, whether it is due or not; gives what was committed, None where nothing could be gained.
 
-        `reason`: `manual`, `turn_limit`, `context_limit` or `threshold`.  What is not known of the next request is
-        taken from the last one.  Raises ValueError for another reason, CommitFailed, and Superseded when another
-        process has compacted the session meanwhile: then its compaction counts.
+        `reason`: `manual`, `turn_limit`, `context_limit` or `threshold`.  `focus`: what a model is told that the
+        summary is to dwell on; without a `summariser` it changes nothing.  What is not known of the next request is
+        taken from the last one.  Raises ValueError for another reason, CompactionBlocked, CommitFailed, and Superseded
+        when another process has compacted the session meanwhile: then its compaction counts.
         """
         if reason not in REASONS:
             raise ValueError(f"a compaction has no reason {reason!r:.80}; there are {', '.join(sorted(REASONS))}")
-        with self._lock:
+        with self._waiting.turn():
             scene = self._look(ANY if self._sent is None else self._sent.request)
-            return self._compactor.compact(scene, reason=reason).checkpoint
+            return self._compactor.compact(scene, reason=reason, focus=focus).checkpoint
 
     def pin(self, uuid: str) -> None:
         """Keep a message word for word through every compaction.  Durable.  Raises LookupError when no message that the
@@ -202,21 +223,23 @@ class Engine:
         scene = self._look(request)
         if not scene.messages:
             raise ValueError(f"nothing was said yet in {self.log.path}: append a request before you prepare")
-        before = scene.work.messages
         shortened = kept_beside(self._too_long(scene), folder=self._results_folder)
         if shortened:
             scene = self._replace(scene, shortened, phase="results")
         prunes = self._prunes(scene)
-        compacted = Outcome()
+        compacted, blocked = Outcome(), None
         if self._is_due(scene, prunes):
-            compacted = self._compactor.compact(scene, reason="threshold")
+            try:
+                compacted = self._compactor.compact(scene, reason="threshold")
+            except CompactionBlocked as error:
+                blocked = error
             if compacted.checkpoint is not None:
                 prunes, scene = [], self._look(request)
         if prunes:
             scene = self._replace(scene, prunes, phase="prune")
-        source = before if compacted.checkpoint is not None else None
+        source = None if compacted.checkpoint is None else compacted.source
         messages = self._written.write(scene.work, request.control, format=request.format, source=source)
-        self._refuse_full(scene)
+        self._refuse_full(scene, blocked)
         self._sent = scene
         return Projection(
             request,
@@ -227,6 +250,8 @@ class Engine:
             compacted.checkpoint,
             compacted.holders,
             scene.work.repaired,
+            compacted.failure,
+            None if blocked is None else str(blocked),
         )
 
     def _too_long(self, scene: Scene) -> list[Replacement]:
@@ -275,10 +300,12 @@ class Engine:
             tokens = max(tokens - freed, scene.snapshot.fixed + self._stage.meter.messages(left))
         return tokens >= line
 
-    def _refuse_full(self, scene: Scene) -> None:
+    def _refuse_full(self, scene: Scene, blocked: CompactionBlocked | None) -> None:
         snapshot = scene.snapshot
         if snapshot.tokens is None or snapshot.available is None or snapshot.tokens <= snapshot.available:
             return
+        if blocked is not None:
+            raise blocked
         much = f"the next request has {snapshot.tokens:,} tokens, and {snapshot.available:,} are available"
         if self.policy.compaction_percent is None:
             raise WindowFull(f"{much}: call `compact()`, and prepare it again")

@@ -50,6 +50,10 @@ class WindowFull(ContextError):
     """The next request would fill the window, and the policy compacts only when it is asked to: call `compact()`."""
 
 
+class CompactionBlocked(ContextError):
+    """Raised by a hook before a compaction: it is not made, in no other way either, and nothing has changed."""
+
+
 class CommitFailed(ContextError):
     """A decision could not be made durable, so the turn is over and nothing has changed; `__cause__` says why."""
 

@@ -51,6 +51,13 @@ class Projection:
     changes."""
     repaired: tuple[Violation, ...] = ()
     """What was repaired in the messages; the log still has it."""
+    failure: str | None = None
+    """Why a compaction on the way has no summary of a model, though one was to be asked: `circuit_open` (too many
+    failures before), `context_exhausted` (its own request would not fit), `deterministic` (an error that comes again
+    each time), `empty_exhausted`, `insufficient_reduction` (what it wrote was too long), `transient_exhausted`.  None:
+    it has one, or none was to be asked."""
+    blocked: str | None = None
+    """Why a hook has forbidden a compaction that was due; None: none has."""
 
     def body(self) -> dict[str, Any]:
         """The members of the provider's request that the messages, the system prompt and the tools make up."""

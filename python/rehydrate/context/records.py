@@ -76,9 +76,13 @@ class Stuck:
     """What holds it."""
 
 
-def attempt(name: str, state: str, *, after: str | None, stuck: Stuck | None = None) -> Record:
-    """How an attempt stands; `stuck`: that it could not free enough."""
+def attempt(
+    name: str, state: str, *, after: str | None, stuck: Stuck | None = None, failure: str | None = None
+) -> Record:
+    """How an attempt stands; `stuck`: that it could not free enough; `failure`: why no model has written a summary."""
     record: Record = {"type": ATTEMPT, "attempt": name, "state": state, "after": after}
+    if failure is not None:
+        record["failure"] = failure
     if stuck is not None:
         holders = [{"what": each.what, "tokens": each.tokens} for each in stuck.holders]
         record["irreducible"] = {"key": stuck.key, "tokens": stuck.tokens, "holders": holders}

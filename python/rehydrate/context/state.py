@@ -69,7 +69,7 @@ class State:
     usage: Mapping[str, Any] | None = None
     """What the provider has counted last: a record; None: nothing is known."""
     attempt: Mapping[str, Any] | None = None
-    """How the last compaction stands: a record; None: there was none since the checkpoint."""
+    """How the last compaction has ended: a record; None: there was none since the checkpoint."""
     open_attempts: dict[str, None] = field(default_factory=dict)
     """Compactions that were begun and of which no end is known."""
     breaker: Mapping[str, Any] | None = None
@@ -122,7 +122,8 @@ class State:
             _put_item(draft, record)
             self.ledger = draft.ledger
         elif kind == records.ATTEMPT and isinstance(record.get("attempt"), str):
-            self.attempt = record
+            if record.get("state") in ("done", "failed"):  # one that was interrupted counts as nothing
+                self.attempt = record
             if record.get("state") == "open":
                 self.open_attempts[record["attempt"]] = None
             else:
