@@ -39,6 +39,28 @@ class AsyncEngine:
         """What came back."""
         return await asyncio.to_thread(self.engine.observe, usage, reply, provider=provider)
 
+    async def overflow(
+        self,
+        error: BaseException | Mapping[str, Any] | str,
+        *,
+        partial: Mapping[str, Any] | Sequence[Any] | None = None,
+    ) -> Projection:
+        """What to send in the place of what the provider has refused."""
+        return await asyncio.to_thread(self.engine.overflow, error, partial=partial)
+
+    async def cut_off(
+        self,
+        usage: Mapping[str, Any] | None,
+        reply: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        limit: int,
+        highest: int | None = None,
+        provider: str | None = None,
+    ) -> Projection:
+        """What to send next when an answer was cut off."""
+        cut_off = self.engine.cut_off
+        return await asyncio.to_thread(cut_off, usage, reply, limit=limit, highest=highest, provider=provider)
+
     async def compact(self, reason: str = "manual") -> Checkpoint | None:
         """Compact now."""
         return await asyncio.to_thread(self.engine.compact, reason)

@@ -13,7 +13,7 @@ from .checkpoint import Checkpoint
 from .explain import pinned_messages
 from .gate import SOURCE_PERCENT, target_of
 from .ledger import Ledger
-from .messages import FOREIGN, Message, is_request, kind_of
+from .messages import FOREIGN, Message, is_request, kind_of, marked
 from .meter import Meter
 from .restore import Restored
 from .results import FLOOR_TOKENS, Replacement, replaced
@@ -73,7 +73,7 @@ class Task:
         source = meter.messages(messages)
         target = target_of(source=source, window=window, fixed=snapshot.fixed, handoff_line=snapshot.handoff_line)
         target = min(target, source * SOURCE_PERCENT // 100)  # of a small one, too, or next to nothing would go
-        pruned = max((each.message + 1 for each in prunes), default=0)
+        pruned = max([scene.altered, *(each.message + 1 for each in prunes)])
         return cls(
             scene=scene,
             reason=reason,
@@ -129,6 +129,14 @@ class Task:
         fits = snapshot.tokens > available >= plan.tokens + snapshot.fixed
         return freed > 0 and (fits or freed >= available * STEP_PERCENT // 100)
 
+    def kept(self, start: int, stop: int) -> list[Message]:
+        """Messages as a checkpoint keeps them, where nothing else tells that they are pinned."""
+        pinned = pinned_messages(self.scene.work, self.scene.state.pins)
+        return [
+            marked(each, "pinned") if at in pinned and kind_of(each) != FOREIGN else each
+            for at, each in enumerate(self.messages[start:stop], start)
+        ]
+
     def figures(self, plan: "Plan") -> dict[str, int]:
         """For its checkpoint."""
         found = {"before": self.source, "after": plan.tokens, "target": self.target, "fixed": self.scene.snapshot.fixed}
@@ -161,7 +169,7 @@ def compaction_of(plan: "Plan", task: Task, restored: Restored, *, strategy: str
     checkpoint = Checkpoint.make(
         restored,
         covered,
-        messages=[*plan.replacement, *task.messages[plan.covered : message]],
+        messages=[*plan.replacement, *task.kept(plan.covered, message)],
         ledger=plan.ledger.record(),
         figures=task.figures(plan),
         reason=task.reason,

@@ -8,6 +8,7 @@ these is waited for the conversation may go on: then it is looked at anew, and w
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,11 +16,14 @@ from typing import TYPE_CHECKING
 from rehydrate.session import SessionError, SessionLog
 
 from . import records
-from .author import Author, Written
+from .author import Author, Reader, Written
+from .breaker import Breaker
 from .checkpoint import Checkpoint, commit
 from .compacting import Task, compaction_of, irreducible_key, is_blocked
+from .cutoff import Cut
 from .errors import BadCheckpoint, CommitFailed, ContextError, Holder, Superseded
 from .explain import holders_in
+from .ledger import OPENING
 from .messages import Message
 from .policy import Policy
 from .projection import Request
@@ -98,6 +102,38 @@ class Compactor:
             self._note(records.attempt(name, "failed", after=self._follow().tip), durable=False)
             raise
 
+    def within(self, stage: Stage) -> "Compactor":
+        """The same for another window."""
+        other = copy(self)
+        other._stage = stage
+        other._look = lambda request: stage.scene(self._follow(), request)
+        return other
+
+    def snip(self, scene: Scene, prunes: Sequence[Replacement]) -> Checkpoint:
+        """Commit what is seen with the `prunes` done to it, where it could not be compacted.  They were decided of
+        `scene.spoken()`.  Raises as `commit` does, CommitFailed where it could not be written.
+        """
+        from .plan import Plan
+
+        task = self._task(scene.spoken(), "context_limit", prunes, files=lambda _: ())
+        replacement = tuple(task.kept(0, task.pruned))
+        tokens = task.meter.messages(task.messages)
+        planned = Plan(task.pruned, replacement, OPENING, task.ledger, tokens, "completed")
+        made = self._commit(task, planned, strategy="snip", outcome="failed")
+        self._carry(scene.state, self._author.breaker(scene.state))
+        return made
+
+    def _carry(self, state: State, breaker: Breaker) -> None:
+        """Record anew what holds on, as a compaction leaves behind what was recorded before it."""
+        after = self._follow()
+        if breaker.failures or state.breaker is not None:
+            self._note(breaker.record(after=after.tip))
+        if state.refusal is not None:
+            self._note(records.refusal(str(state.refusal.get("kind")), after=after.last))
+        cut = Cut.of(state)
+        if cut is not None:
+            self._note(cut.on({}, after=after.last))
+
     def _compact(self, task: Task, name: str, *, focus: str | None, prunes: Sequence[Replacement]) -> Outcome:
         before = self._author.breaker(task.scene.state)
         planned = task.plan()
@@ -117,15 +153,19 @@ class Compactor:
         made = None
         if task.is_worth_it(planned):
             try:
-                made = self._commit(task, planned, written)
+                made = self._commit(
+                    task,
+                    planned,
+                    strategy="fallback" if written.text is None else "llm",
+                    outcome="completed" if written.failure is None else "fallback",
+                )
             except BadCheckpoint as error:  # what has to stay is more than one may hold
                 if task.reason != "threshold":
                     raise CommitFailed(f"the compaction is void, for {error}", phase="checkpoint") from error
                 holders = self._holders(scene)
         after = self._follow().tip
-        breaker = written.breaker or before
-        if made is not None and (breaker.failures or before.failures):  # a compaction leaves behind what was noted
-            self._note(breaker.record(after=after))
+        if made is not None:
+            self._carry(scene.state, written.breaker or before)
         left = scene.snapshot.tokens if made is None else planned.tokens + scene.snapshot.fixed
         line = scene.snapshot.compaction_line
         is_over = planned.outcome == "irreducible" or (line is not None and left is not None and left >= line)
@@ -165,9 +205,9 @@ class Compactor:
             raise Superseded(f"{self._log.path} has gone on from elsewhere meanwhile")
         return fresh
 
-    def _task(self, scene: Scene, reason: str, prunes: Sequence[Replacement]) -> Task:
-        stage = self._stage
-        return Task.make(scene, reason=reason, meter=stage.meter, window=stage.window, prunes=prunes, files=self._files)
+    def _task(self, scene: Scene, reason: str, prunes: Sequence[Replacement], *, files: Reader | None = None) -> Task:
+        stage, files = self._stage, files or self._files
+        return Task.make(scene, reason=reason, meter=stage.meter, window=stage.window, prunes=prunes, files=files)
 
     def _holders(self, scene: Scene) -> tuple[Holder, ...]:
         """What holds the space, of all that is sent."""
@@ -179,16 +219,10 @@ class Compactor:
         workspace, ranks = self._policy.workspace, self._policy.rank
         return recent_files(messages, workspace=workspace, ranks=ranks, denied=[sessions], lines=lines)
 
-    def _commit(self, task: Task, planned: "Plan", written: Written) -> Checkpoint:
+    def _commit(self, task: Task, planned: "Plan", *, strategy: str, outcome: str) -> Checkpoint:
         state = task.scene.state
         restored = restored_at(self._log.path, state.tip)
-        compaction = compaction_of(
-            planned,
-            task,
-            restored,
-            strategy="fallback" if written.text is None else "llm",
-            outcome="completed" if written.failure is None else "fallback",
-        )
+        compaction = compaction_of(planned, task, restored, strategy=strategy, outcome=outcome)
         with committing("checkpoint", "the compaction"):
             commit(
                 self._log,

@@ -17,6 +17,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -28,7 +29,16 @@ from . import records
 from .author import Author
 from .checkpoint import REASONS, Checkpoint
 from .compactor import Compactor, Outcome, committing
-from .errors import CompactionBlocked, ContextExhausted, Holder, Superseded, WindowFull
+from .cutoff import CONTINUED_MOST, Cut, higher_cap, whole_part
+from .errors import (
+    CompactionBlocked,
+    ContextExhausted,
+    Holder,
+    InvalidProjection,
+    OutputCapped,
+    Superseded,
+    WindowFull,
+)
 from .explain import explain, holders_in
 from .hooks import Compacting, Hooks, Prepared
 from .hostledger import HostLedger
@@ -123,12 +133,7 @@ class Engine:
         """
         _check(request)
         with self._waiting.turn():
-            for _ in range(TRIES - 1):
-                try:
-                    return self._prepare(request)
-                except Superseded:
-                    self._state = None
-            return self._prepare(request)
+            return self._settled(request)
 
     def observe(
         self,
@@ -148,25 +153,97 @@ class Engine:
         it is no mapping.  Then nothing was appended.
         """
         with self._lock:
-            sent = self._sent
-            if sent is None:
-                raise ValueError("nothing was prepared: call `prepare` before the model, and `observe` after it")
-            if usage is not None and not isinstance(usage, Mapping):
-                raise TypeError(f"a usage is an object, as the provider gave it, and no {type(usage).__name__}")
-            counted = usage_of(usage or {}, provider=provider or sent.request.format)
-            baseline = Baseline.after(
-                counted,
-                snapshot=sent.snapshot,
-                messages=sent.work.messages,
-                model=sent.request.model,
-                revision=sent.revision,
-            )
-            told = partial(records.usage, baseline, format=sent.request.format)
+            told = self._counted(usage, provider)
             if reply is None:
                 self._note(told(after=self._follow().tip), durable=False)
                 return None
+            messages, about = reply_messages(reply, format=self._last_sent().request.format)
+            return self._append(messages, about=about, then=lambda uuid: [told(after=uuid)])
+
+    def overflow(
+        self,
+        error: BaseException | Mapping[str, Any] | str,
+        *,
+        partial: Mapping[str, Any] | Sequence[Any] | None = None,
+    ) -> Projection:
+        """What to send in the place of what was prepared last, which the provider has refused: smaller, and for good.
+
+        `error`: the exception that its library has raised, or the response or text that it gave.  `partial`: what has
+        come of an answer nevertheless, in whatever form; None: nothing has.
+
+        A request that is too large is pruned and compacted; of images that are not taken the largest are left out;
+        thoughts that are not taken are left out.  Raises the error itself (Refused, where it is no exception) when it
+        is none of these, or nothing helps: something of an answer has come, or nothing can be taken out, or that was
+        done before and no answer has come since.  Raises what `prepare` raises where a decision could not be written,
+        CompactionBlocked, and ValueError when nothing was prepared.
+        """
+        from .reactive import Reactive, is_delivered, refused
+        from .refusals import classify
+
+        with self._waiting.turn():
+            request = self._last_sent().request
+            before = self._stage.meter.messages(self._look(request).messages)
+            reactive = Reactive(
+                stage=self._stage,
+                policy=self.policy,
+                compactor=self._compactor,
+                follow=self._follow,
+                note=self._note,
+            )
+            again = refused(error)
+            try:
+                if not is_delivered(partial) and reactive.relieve(request, classify(error)):
+                    projection = self._settled(request)
+                    if self._stage.meter.messages(self._last_sent().messages) < before:
+                        return projection
+            except (ContextExhausted, WindowFull, InvalidProjection) as left:
+                raise again from again.__cause__ or left
+            raise again
+
+    def cut_off(
+        self,
+        usage: Mapping[str, Any] | None,
+        reply: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        limit: int,
+        highest: int | None = None,
+        provider: str | None = None,
+    ) -> Projection:
+        """What to send next when an answer was cut off at the cap of `limit` tokens: in the place of `observe`.
+
+        The first time it is the same request, to be sent with the cap `Projection.max_output`, and the answer is
+        forgotten.  Then what was said is appended, without calls, and the model is told to go on where it ended, three
+        times at most; then OutputCapped is raised, and what was said is in the log, too.
+
+        `usage`, `reply`, `provider`: as for `observe`.  `highest`: what the model can give at most, in tokens; None:
+        nobody knows it, and the cap is doubled.  Raises what `observe` and `prepare` raise.
+        """
+        if limit < 1:
+            raise ValueError(f"no answer has a cap of {limit} tokens")
+        with self._waiting.turn():
+            sent, state = self._last_sent(), self._follow()
+            told = self._counted(usage, provider)
             messages, about = reply_messages(reply, format=sent.request.format)
-            return self._append(messages, about=about, then=told)
+            cut, window, tokens = Cut.of(state), self._stage.window, sent.snapshot.tokens
+            room = None if window is None or tokens is None else window - tokens
+            raised = higher_cap(limit, highest=highest, room=room) if cut is None else None
+            if raised is not None:
+                self._note(Cut(raised).on(state.usage or {"format": sent.request.format}, after=state.last))
+                return self._settled(sent.request)
+            cut = Cut() if cut is None else cut
+            is_last = cut.continued >= CONTINUED_MOST
+            more = replace(cut, continued=cut.continued + 1)
+
+            def then(uuid: str | None) -> list[records.Record]:
+                counted = told(after=uuid)
+                return [counted] if is_last else [more.on(counted, after=uuid), records.go_on(after=uuid)]
+
+            said = whole_part(messages)
+            if self._append(said, about=about, then=then) is None:
+                self._note(then(state.last))
+            if is_last:
+                raise OutputCapped(f"the answer was cut off {more.continued + 1} times, each time at its cap")
+            return self._settled(sent.request)
 
     def append(self, *messages: Mapping[str, Any], format: str | None = None) -> str | None:
         """Append messages in the form of a provider: on disk when this returns, but for results of tools alone, which
@@ -219,6 +296,14 @@ class Engine:
 
     # -- the steps of `prepare` ---------------------------------------------------------------------------------------
 
+    def _settled(self, request: Request) -> Projection:
+        for _ in range(TRIES - 1):
+            try:
+                return self._prepare(request)
+            except Superseded:
+                self._state = None
+        return self._prepare(request)
+
     def _prepare(self, request: Request) -> Projection:
         scene = self._look(request)
         if not scene.messages:
@@ -252,6 +337,7 @@ class Engine:
             scene.work.repaired,
             compacted.failure,
             None if blocked is None else str(blocked),
+            None if (cut := Cut.of(scene.state)) is None else cut.raised,
         )
 
     def _too_long(self, scene: Scene) -> list[Replacement]:
@@ -327,18 +413,37 @@ class Engine:
             state = self._follow()
             return state.ledger, state.tip
 
-    def _note(self, record: Mapping[str, Any], *, durable: bool = True) -> None:
+    def _note(self, record: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, durable: bool = True) -> None:
         with self._lock:
             (self.log.append_durable if durable else self.log.append)(record)
+
+    def _last_sent(self) -> Scene:
+        if self._sent is None:
+            raise ValueError("nothing was prepared: call `prepare` before the model, and `observe` after it")
+        return self._sent
+
+    def _counted(self, usage: Mapping[str, Any] | None, provider: str | None) -> Callable[..., records.Record]:
+        """What makes the record of it, for an entry `after`."""
+        sent = self._last_sent()
+        if usage is not None and not isinstance(usage, Mapping):
+            raise TypeError(f"a usage is an object, as the provider gave it, and no {type(usage).__name__}")
+        baseline = Baseline.after(
+            usage_of(usage or {}, provider=provider or sent.request.format),
+            snapshot=sent.snapshot,
+            messages=sent.work.messages,
+            model=sent.request.model,
+            revision=sent.revision,
+        )
+        return partial(records.usage, baseline, format=sent.request.format)
 
     def _append(
         self,
         messages: Sequence[Message],
         *,
         about: Mapping[str, Any] | None = None,
-        then: Callable[..., records.Record] | None = None,
+        then: Callable[[str], Sequence[records.Record]] | None = None,
     ) -> str | None:
-        """`then`: a record in the same write, made of the uuid of the last message (`after`)."""
+        """`then`: makes records for the same write, of the uuid of the last message."""
         if not messages:
             return None
         state = self._follow()
@@ -347,7 +452,7 @@ class Engine:
         is_pressing = any(map(_is_pressing, entries))
         if then is not None:
             entries[-1]["uuid"] = uuid = str(uuid4())
-            entries.append(then(after=uuid))
+            entries += then(uuid)
         return (self.log.append_durable if is_pressing else self.log.append)(entries)
 
     def _replace(self, scene: Scene, found: Sequence[Replacement], *, phase: str) -> Scene:

@@ -54,6 +54,15 @@ class CompactionBlocked(ContextError):
     """Raised by a hook before a compaction: it is not made, in no other way either, and nothing has changed."""
 
 
+class Refused(ContextError):
+    """The provider has refused a request, nothing can be done about it, and what it said was no exception."""
+
+
+class OutputCapped(ContextError):
+    """An answer was cut off again and again, and the model will not be told to go on another time.  What it has said is
+    in the log."""
+
+
 class CommitFailed(ContextError):
     """A decision could not be made durable, so the turn is over and nothing has changed; `__cause__` says why."""
 

@@ -59,6 +59,10 @@ class Projection:
     blocked: str | None = None
     """Why a hook has forbidden a compaction that was due; None: none has."""
 
+    max_output: int | None = None
+    """What the answer may have at most, in tokens, where the one before was cut off and `Engine.cut_off` was told so;
+    None: as the host has it."""
+
     def body(self) -> dict[str, Any]:
         """The members of the provider's request that the messages, the system prompt and the tools make up."""
         request = self.request

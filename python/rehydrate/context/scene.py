@@ -48,6 +48,15 @@ class Scene:
             return self
         return replace(self, work=assemble(self.state.inherited, said))
 
+    @property
+    def altered(self) -> int:
+        """So many of the messages, from the first on, are not all as their entries say: something is left out."""
+        work, known = self.work, self.state.altered
+        if not known:
+            return 0
+        is_changed = (any(work.said[each].uuid in known for each in places) for places in work.sources)
+        return max((at for at, changed in enumerate(is_changed, 1) if changed), default=0)
+
     def decided(self, kind: str | None = None) -> Callable[[Block], bool]:
         """Which results are left as they are: something was put in their place (of that `kind`; None: of any), they are
         pinned, or in the checkpoint, where nothing is put in the place of anything.
