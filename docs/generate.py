@@ -300,7 +300,6 @@ SESSION_MODULES = {
     "whole": "",
     "aio": "From asyncio",
     "errors": "Errors",
-    "refusals": "",
 }
 """In the order of the page, with their headings; one without goes on under the heading before."""
 
