@@ -4,6 +4,7 @@ import asyncio
 import base64
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, wrap_tool_call
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
+from langchain_core.prompts import ChatPromptTemplate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from pydantic import BaseModel
@@ -437,6 +439,14 @@ def test_trim_gives_fewer_messages_that_fit_and_leaves_the_others_as_they_are():
     assert fewer[0] is talk[0] and fewer[-1] is talk[-1] and 3 < len(fewer) < 40
     assert all(any(each is one for one in talk) for each in fewer[2:-3])
     assert trim(talk, max_tokens=100_000) == talk
+
+
+def test_trim_stands_in_a_chain():
+    model = scripted(echo)
+    chain = ChatPromptTemplate([("system", "Be brief."), ("placeholder", "{talk}")]) | partial(trim, max_tokens=400)
+    talk = [("user", f"Turn {turn}? " + "Take your time. " * 10) for turn in range(50)]
+    assert (chain | model).invoke({"talk": talk}).text.startswith("You said: Turn 49?")
+    assert len(model.sent[0]) < 20 and words(model.sent[0])[0] == "Be brief."
 
 
 def test_without_langchain_it_says_what_to_install():

@@ -27,7 +27,15 @@ try:
         ModelResponse,
     )
     from langchain.agents.middleware.types import PrivateStateAttr
-    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+    from langchain_core.messages import (
+        AIMessage,
+        BaseMessage,
+        HumanMessage,
+        MessageLikeRepresentation,
+        SystemMessage,
+        convert_to_messages,
+    )
+    from langchain_core.prompt_values import PromptValue
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langgraph.types import Command
 
@@ -148,12 +156,14 @@ def _request(request: ModelRequest[Any], control: Sequence[View]) -> Request:
     )
 
 
-def trim(messages: Sequence[BaseMessage], *, max_tokens: int, meter: Meter | None = None) -> list[BaseMessage]:
-    """The messages where they count at most `max_tokens`, else fewer that do, as `rehydrate.context.trim` has it: valid
-    for every provider, those of the system and the last one of the user whole, what goes condensed into a summary.
+def trim(
+    messages: PromptValue | Sequence[MessageLikeRepresentation], *, max_tokens: int, meter: Meter | None = None
+) -> list[BaseMessage]:
+    """The messages where they count at most `max_tokens`, else fewer that do, as `rehydrate.context.trim` has it: pairs
+    of calls and results whole, those of the system and the last one of the user, too, and a summary of what is gone.
     Messages that are not changed are the objects that they were.
 
-    In a chain: `RunnableLambda(partial(trim, max_tokens=8_000)) | model`.  `meter`: None for the usual one.
+    In a chain: `prompt | partial(trim, max_tokens=8_000) | model`.  `meter`: None for the usual one.
     """
-    given = [(viewed(message), message) for message in messages]
+    given = [(viewed(message), message) for message in convert_to_messages(messages)]
     return made(trim_views([view for view, _ in given], budget=max_tokens, format=FORMAT, meter=meter), given)

@@ -49,7 +49,7 @@ def viewed(message: BaseMessage) -> View:
         thoughts = [part for part in parts if part.get("type") in _THOUGHTS]
         parts = [part for part in parts if part.get("type") not in _THOUGHTS | _CALLS]
         said = message.additional_kwargs.get("reasoning_content")
-        calls = [_call(each["name"], json.dumps(each["args"]), each["id"]) for each in message.tool_calls]
+        calls = [_call(each["name"], _json(each["args"]), each["id"]) for each in message.tool_calls]
         calls += [_call(each["name"], each["args"], each["id"]) for each in message.invalid_tool_calls if each["id"]]
         members = {"reasoning_details": thoughts, "reasoning_content": said, "tool_calls": calls}
         view.update({name: value for name, value in members.items() if value})
@@ -73,7 +73,11 @@ def made(views: Iterable[View], given: Sequence[tuple[View, BaseMessage]]) -> li
     """Messages of what the engine gives: of those in `given` that it has not changed the very objects, each with the
     view that was made of it; others anew.
     """
-    known = {(view["langchain"]["digest"], message.id): message for view, message in given}
+    known = {
+        (view["langchain"]["digest"], name): message
+        for view, message in given
+        for name in (None, message.id)  # one that was logged before the graph has given it an id
+    }
     return [_made(view, known) for view in views]
 
 
@@ -106,6 +110,10 @@ def _listed(content: str | list[Any]) -> list[Any]:
 
 def _call(name: str | None, arguments: str | None, call_id: str | None) -> View:
     return {"type": "function", "id": call_id or "", "function": {"name": name or "", "arguments": arguments or ""}}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _part(part: Mapping[str, Any]) -> Mapping[str, Any]:
