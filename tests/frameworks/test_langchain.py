@@ -418,9 +418,7 @@ def test_an_engine_is_not_given_the_conversation_of_another_thread(log):
 def test_each_thread_has_the_engine_that_it_is_given(log, tmp_path):
     with Sessions(tmp_path / "other").new("/srv") as other:
         engines = {"here": engine_of(log), "there": engine_of(other)}
-        agent, _ = agent_of(
-            lambda request: engines[request.runtime.execution_info.thread_id], echo, saver=InMemorySaver()
-        )
+        agent, _ = agent_of(lambda runtime: engines[runtime.execution_info.thread_id], echo, saver=InMemorySaver())
         ask(agent, "Mine.")
         agent.invoke({"messages": [HumanMessage("Yours.")]}, {"configurable": {"thread_id": "there"}})
         ask(agent, "Mine again.")

@@ -22,7 +22,6 @@ try:
     from langchain.agents.middleware import (
         AgentMiddleware,
         AgentState,
-        ExtendedModelResponse,
         ModelRequest,
         ModelResponse,
     )
@@ -37,7 +36,7 @@ try:
     )
     from langchain_core.prompt_values import PromptValue
     from langchain_core.utils.function_calling import convert_to_openai_tool
-    from langgraph.types import Command
+    from langgraph.runtime import Runtime
 
     from .langchain_log import Line
     from .langchain_messages import FORMAT, View, made, viewed
@@ -47,7 +46,7 @@ except ImportError as error:
 
 class _State(AgentState[Any], total=False):
     rehydrate_base: Annotated[str, PrivateStateAttr]
-    """What `Line.follow` gave for this state: what its first message follows in the log."""
+    """What the first message of the state follows in the log; see `Line.base`."""
 
 
 class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
@@ -59,9 +58,9 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
 
     state_schema = _State
 
-    def __init__(self, engine: Engine | Callable[[ModelRequest[Any]], Engine]) -> None:
+    def __init__(self, engine: Engine | Callable[[Runtime[Any]], Engine]) -> None:
         """`engine`: of the one conversation of this agent; for an agent that has several (threads, users) a function
-        that gives the engine of the conversation that a request is of, the same one each time.
+        that gives the engine of the conversation that runs, the same one each time.
         """
         super().__init__()
         self._engine = engine
@@ -70,27 +69,38 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
         self._lines: WeakKeyDictionary[Engine, Line] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
+    def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Called by the agent, which keeps what it gives with its state."""
+        if state.get("rehydrate_base"):
+            return None
+        engine, line = self._of(runtime)
+        with line.lock:
+            return {"rehydrate_base": line.base(engine, [viewed(message) for message in state["messages"]])}
+
+    async def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Called by the agent; the log is read in a thread."""
+        return await asyncio.to_thread(self.before_agent, state, runtime)
+
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ExtendedModelResponse[Any]:
+    ) -> ModelResponse[Any]:
         """Called by the agent."""
-        call = self._call(request)
+        call = _Call(request, *self._of(request.runtime))
         return call.observed(handler(call.prepared()))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-    ) -> ExtendedModelResponse[Any]:
+    ) -> ModelResponse[Any]:
         """Called by the agent; the engine works in a thread.  What is cancelled meanwhile may be done all the same."""
-        call = self._call(request)
+        call = _Call(request, *self._of(request.runtime))
         response = await handler(await asyncio.to_thread(call.prepared))
         return await asyncio.to_thread(call.observed, response)
 
-    def _call(self, request: ModelRequest[Any]) -> "_Call":
-        about = getattr(request.runtime, "execution_info", None)
-        thread = getattr(about, "thread_id", None)
+    def _of(self, runtime: Runtime[Any]) -> tuple[Engine, Line]:
+        thread = getattr(runtime.execution_info, "thread_id", None)
         with self._lock:
             if not isinstance(self._engine, Engine):
-                engine = self._engine(request)
+                engine = self._engine(runtime)
             else:
                 engine, self._thread = self._engine, self._thread or thread
                 if thread != self._thread:
@@ -98,7 +108,7 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
                         f"the engine has the conversation of the thread {self._thread}, and this is {thread}: give "
                         "`RehydrateMiddleware` a function that gives an engine for each"
                     )
-            return _Call(request, engine, self._lines.setdefault(engine, Line()))
+            return engine, self._lines.setdefault(engine, Line())
 
 
 class _Call:
@@ -106,7 +116,6 @@ class _Call:
 
     def __init__(self, request: ModelRequest[Any], engine: Engine, line: Line) -> None:
         self.request, self.engine, self.line = request, engine, line
-        self.base = ""
 
     def prepared(self) -> ModelRequest[Any]:
         """The request with what the model is sent."""
@@ -118,7 +127,7 @@ class _Call:
         views = [view for view, _ in given]
         with self.line.lock:
             base = self.request.state.get("rehydrate_base")
-            self.base = self.line.follow(self.engine, views[: len(said)], base if isinstance(base, str) else None)
+            self.line.follow(self.engine, views[: len(said)], base if isinstance(base, str) else None)
             projection = self.engine.prepare(_request(self.request, views[len(said) :]))
             self.line.settle(self.engine)
         return self._sending(projection, given)
@@ -127,7 +136,7 @@ class _Call:
         messages: list[Any] = made(map(dict, projection.messages), given)
         return self.request.override(messages=messages)
 
-    def observed(self, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
+    def observed(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
         """What came back, when it is in the log."""
         with self.line.lock:
             for place, message in enumerate(response.result):
@@ -138,8 +147,7 @@ class _Call:
                 else:
                     uuid = self.engine.append(view, format=FORMAT)
                 self.line.add(self.engine, uuid, view)
-        is_known = self.request.state.get("rehydrate_base") == self.base
-        return ExtendedModelResponse(response, None if is_known else Command(update={"rehydrate_base": self.base}))
+        return response
 
 
 def _request(request: ModelRequest[Any], control: Sequence[View]) -> Request:

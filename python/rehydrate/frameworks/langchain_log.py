@@ -36,23 +36,26 @@ class Line:
         self._tip: str | None = None
         """The entry that the log ended with when `_logged` was right."""
 
-    def follow(self, engine: Engine, views: Sequence[View], base: str | None) -> str:
-        """Bring the log up to what the state holds.
-
-        `base`: what this gave for the same state before; None: it is a new one.  Gives the uuid of the message that
-        stands before the first one of the state, the session's id where none does.  Raises what `Engine.append` raises.
+    def base(self, engine: Engine, views: Sequence[View]) -> str:
+        """What a state that is new follows: the uuid of the message before its first one, the session's id where none
+        stands there.  Nothing is appended.
         """
-        if self._tip is None or self._tip != engine.log.tip:
-            self._logged = _read(engine)
-        if not views:  # what was said elsewhere may be enough
-            return base or engine.log.session_id
+        self._look(engine)
+        first = self._first(engine, views, None)
+        return self._logged[first - 1].uuid if first else engine.log.session_id
+
+    def follow(self, engine: Engine, views: Sequence[View], base: str | None) -> None:
+        """Bring the log up to what a state holds that follows `base`; None: nobody has said what it follows.  Raises
+        what `Engine.append` raises.
+        """
+        self._look(engine)
         known, first = self._logged, self._first(engine, views, base)
         same = 0
         for logged, view in zip(known[first:], views, strict=False):
             if logged.digest != view["langchain"]["digest"]:
                 break
             same += 1
-        if first + same < len(known):  # the state was changed: a line of descent goes on elsewhere with a request only
+        if views and first + same < len(known):  # it was changed: a line of descent goes on elsewhere with a request
             while same and (same == len(views) or views[same]["role"] != "user"):
                 same -= 1
             del known[first + same :]
@@ -61,7 +64,6 @@ class Line:
         for view in views[same:]:
             self.add(engine, engine.append(view, format=FORMAT), view)
         self.settle(engine)
-        return known[first - 1].uuid if first else engine.log.session_id
 
     def add(self, engine: Engine, uuid: str | None, view: View) -> None:
         """A message was appended."""
@@ -72,6 +74,10 @@ class Line:
         """The log ends with something that is known."""
         self._tip = engine.log.tip
 
+    def _look(self, engine: Engine) -> None:
+        if self._tip is None or self._tip != engine.log.tip:
+            self._logged = _read(engine)
+
     def _first(self, engine: Engine, views: Sequence[View], base: str | None) -> int:
         """The message of the log that the state begins with; how many there are where it is a new one."""
         known = self._logged
@@ -80,7 +86,7 @@ class Line:
         for place in reversed(range(len(known))):
             if base is not None and known[place].uuid == base:
                 return place + 1
-        name = views[0]["langchain"]["own"].get("id")
+        name = views[0]["langchain"]["own"].get("id") if views else None
         for place in reversed(range(len(known))):
             if name is not None and known[place].id == name:
                 return place
