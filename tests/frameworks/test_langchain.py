@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from pydantic import BaseModel
 
-from rehydrate.context import Engine, Policy
+from rehydrate.context import ContextExhausted, Engine, Policy
 from rehydrate.frameworks.langchain import RehydrateMiddleware, trim
 from rehydrate.session import Place, Session, SessionLog, Sessions
 
@@ -383,6 +383,51 @@ def test_a_model_that_failed_is_asked_the_same_again(log):
         agent.invoke(None, HERE)
     agent.invoke(None, HERE)
     assert logged(log) == ["Now?", "Well."]
+
+
+class Refused(Exception):
+    """As the library of a provider raises it."""
+
+    status_code = 400
+
+    def __init__(self):
+        super().__init__("This model's maximum context length is 4096 tokens.")
+
+
+@pytest.mark.parametrize("use", ["invoke", "ainvoke"])
+def test_a_request_that_the_provider_refuses_is_sent_smaller(log, use):
+    sizes = []
+
+    def picky(messages):
+        sizes.append(sum(len(message.text) for message in messages))
+        if sizes[-1] > 8_000:
+            raise Refused
+        return AIMessage("Well.")
+
+    agent, _ = agent_of(engine_of(log, window=100_000), picky)
+    for turn in range(12):
+        given = {"messages": [HumanMessage(f"Turn {turn} " + "and so on " * 100)]}
+        asyncio.run(agent.ainvoke(given)) if use == "ainvoke" else agent.invoke(given)
+    assert compactions(log) == 1 and len(sizes) == 13 and sizes[-1] < 8_000
+
+
+def test_what_does_not_fit_is_told_by_the_engine(log):
+    agent, model = agent_of(engine_of(log, window=2_000), echo, system_prompt="Be careful. " * 2_000)
+    with pytest.raises(ContextExhausted, match="system"):
+        ask(agent, "Now?")
+    assert not model.sent
+
+
+def test_an_error_that_is_no_refusal_is_raised_as_it_is(log):
+    crash = Crash("the cable")
+
+    def broken(messages):
+        raise crash
+
+    agent, model = agent_of(engine_of(log), broken)
+    with pytest.raises(Crash) as raised:
+        ask(agent, "Now?")
+    assert raised.value is crash and len(model.sent) == 1
 
 
 def test_all_of_a_conversation_given_again_is_in_the_log_once(log):

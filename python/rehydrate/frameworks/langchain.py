@@ -52,8 +52,8 @@ class _State(AgentState[Any], total=False):
 class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
     """Sends a model what its engine decides, and keeps the conversation in the engine's log.
 
-    A model call raises what `Engine.prepare`, `Engine.observe` and `Engine.append` raise.  Put it last in the list of
-    middleware: then it sees what the others make of a request, and of an answer what the model gave.
+    A model call raises what `prepare`, `observe`, `overflow` and `append` of the engine raise.  Put it last in the list
+    of middleware: then it sees what the others make of a request, and of an answer what the model gave.
     """
 
     state_schema = _State
@@ -86,14 +86,23 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
     ) -> ModelResponse[Any]:
         """Called by the agent."""
         call = _Call(request, *self._of(request.runtime))
-        return call.observed(handler(call.prepared()))
+        prepared = call.prepared()
+        try:
+            response = handler(prepared)
+        except Exception as error:
+            response = handler(call.eased(error))
+        return call.observed(response)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Called by the agent; the engine works in a thread.  What is cancelled meanwhile may be done all the same."""
         call = _Call(request, *self._of(request.runtime))
-        response = await handler(await asyncio.to_thread(call.prepared))
+        prepared = await asyncio.to_thread(call.prepared)
+        try:
+            response = await handler(prepared)
+        except Exception as error:
+            response = await handler(await asyncio.to_thread(call.eased, error))
         return await asyncio.to_thread(call.observed, response)
 
     def _of(self, runtime: Runtime[Any]) -> tuple[Engine, Line]:
@@ -116,6 +125,8 @@ class _Call:
 
     def __init__(self, request: ModelRequest[Any], engine: Engine, line: Line) -> None:
         self.request, self.engine, self.line = request, engine, line
+        self.given: list[tuple[View, BaseMessage]] = []
+        """The messages of the request, each with the view that was made of it."""
 
     def prepared(self) -> ModelRequest[Any]:
         """The request with what the model is sent."""
@@ -123,17 +134,24 @@ class _Call:
         held = {message.id for message in self.request.state["messages"]}
         while held and said and isinstance(said[-1], (HumanMessage, SystemMessage)) and said[-1].id not in held:
             control.insert(0, said.pop())  # other middleware says it, for this call alone
-        given = [(viewed(message), message) for message in [*said, *control]]
-        views = [view for view, _ in given]
+        self.given = [(viewed(message), message) for message in [*said, *control]]
+        views = [view for view, _ in self.given]
         with self.line.lock:
             base = self.request.state.get("rehydrate_base")
             self.line.follow(self.engine, views[: len(said)], base if isinstance(base, str) else None)
             projection = self.engine.prepare(_request(self.request, views[len(said) :]))
-            self.line.settle(self.engine)
-        return self._sending(projection, given)
+            return self._sending(projection)
 
-    def _sending(self, projection: Projection, given: Sequence[tuple[View, BaseMessage]]) -> ModelRequest[Any]:
-        messages: list[Any] = made(map(dict, projection.messages), given)
+    def eased(self, error: Exception) -> ModelRequest[Any]:
+        """What is sent where the provider has refused that; raises the error where that is none of a refusal, or there
+        is nothing else to send.
+        """
+        with self.line.lock:
+            return self._sending(self.engine.overflow(error))
+
+    def _sending(self, projection: Projection) -> ModelRequest[Any]:
+        self.line.settle(self.engine)
+        messages: list[Any] = made(map(dict, projection.messages), self.given)
         return self.request.override(messages=messages)
 
     def observed(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
