@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from rehydrate.context import FORMATS, Engine, InvalidProjection, Request, trim
-from rehydrate.context.messages import Message
+from rehydrate.context.messages import Message, is_hidden
 from rehydrate.context.state import read, restored_at
 from rehydrate.session.marks import tombstone
 
@@ -88,11 +88,11 @@ class RehydrateSession(SessionABC):
         return ModelInputData(input=sent, instructions=system)
 
     def _messages(self) -> list[Message]:
-        """What was said since the newest compaction, with what that has left."""
         log = self.engine.log
         log.flush()
         state = read(log.path, tip=log.tip)
-        return [*state.inherited, *(each.message for each in state.said)]
+        said = [each.message for each in state.said if not is_hidden(each.message)]
+        return [*state.inherited, *said]
 
     def _projected(self) -> list[Any]:
         return list(self.engine.prepare(self._request).messages) if self._messages() else []
