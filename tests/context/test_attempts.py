@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+from functools import cache
 
 import pytest
 
@@ -23,6 +24,7 @@ class APIError(Exception):
         self.status_code = status_code
 
 
+@cache
 def material(count=8):
     messages = [user(f"{number} " + "word " * 900) for number in range(count)]
     return Material.make(messages, ledger=Ledger(), meter=Meter(Estimate()))

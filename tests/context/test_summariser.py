@@ -171,6 +171,13 @@ def test_a_message_that_quotes_a_prompt_cannot_use_its_marks():
     assert len(sections(material(user(first)).prompt())) == len(sections(first))
 
 
+def test_a_word_that_is_in_the_data_marks_nothing(monkeypatch):
+    keys = iter(["111111111111", "222222222222", "333333333333"])
+    monkeypatch.setattr("rehydrate.context.summariser._key", lambda text: next(keys))
+    made = material(user("[111111111111] the end"), assistant("[222222222222] user"))
+    assert [mark for mark, _ in sections(made.data)] == ["0 messages are left out here", "user", "assistant", "the end"]
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=20)
 @given(conversations())
 def test_the_same_messages_give_the_same_prompt(messages):
@@ -227,6 +234,12 @@ def test_halving_that_changes_nothing_is_passed_over():
     made = material(user("x" * 1_000))
     assert made.smaller().chars == LEAST_CHARS
     assert made.smaller().smaller() is None
+
+
+def test_a_cut_that_counts_more_than_what_it_cuts_is_none():
+    made = material(user("a" + " " * 700 + "b"))
+    assert METER.counter.count("[… 80 characters left out …]") > METER.counter.count(" " * 130)
+    assert made.smaller() is None
 
 
 def test_what_was_known_before_shrinks_with_the_messages():
