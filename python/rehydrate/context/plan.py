@@ -236,7 +236,7 @@ class _Packing:
         """The first unit that stays, the tokens of the tail, and the room that is left."""
         survey = self._survey
         start = survey.forced
-        used = survey.tokens(range(start, len(survey.units)))
+        used = survey.tokens([at for at in range(start, len(survey.units)) if at not in self._paid])
         for at in range(survey.forced - 1, survey.first - 1, -1):
             if at == survey.request and self._cut is not None:
                 break
