@@ -1,15 +1,19 @@
 """An engine from asyncio: the same as `engine`, and the loop goes on meanwhile.
 
-What is cancelled while it is waited for may be done all the same.
+What is cancelled while it is waited for may be done all the same; but a model that is asked for a summary is not waited
+for any more, and the compaction is not made.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from .checkpoint import Checkpoint
 from .engine import Engine
 from .projection import Projection, Request
+from .waiting import STOP, Stop
+
+T = TypeVar("T")
 
 
 class AsyncEngine:
@@ -27,7 +31,7 @@ class AsyncEngine:
 
     async def prepare(self, request: Request) -> Projection:
         """What a model is sent next."""
-        return await asyncio.to_thread(self.engine.prepare, request)
+        return await _stoppable(lambda: self.engine.prepare(request))
 
     async def observe(
         self,
@@ -46,7 +50,7 @@ class AsyncEngine:
         partial: Mapping[str, Any] | Sequence[Any] | None = None,
     ) -> Projection:
         """What to send in the place of what the provider has refused."""
-        return await asyncio.to_thread(self.engine.overflow, error, partial=partial)
+        return await _stoppable(lambda: self.engine.overflow(error, partial=partial))
 
     async def cut_off(
         self,
@@ -58,12 +62,13 @@ class AsyncEngine:
         provider: str | None = None,
     ) -> Projection:
         """What to send next when an answer was cut off."""
-        cut_off = self.engine.cut_off
-        return await asyncio.to_thread(cut_off, usage, reply, limit=limit, highest=highest, provider=provider)
+        return await _stoppable(
+            lambda: self.engine.cut_off(usage, reply, limit=limit, highest=highest, provider=provider)
+        )
 
-    async def compact(self, reason: str = "manual") -> Checkpoint | None:
+    async def compact(self, reason: str = "manual", focus: str | None = None) -> Checkpoint | None:
         """Compact now."""
-        return await asyncio.to_thread(self.engine.compact, reason)
+        return await _stoppable(lambda: self.engine.compact(reason, focus))
 
     async def append(self, *messages: Mapping[str, Any], format: str | None = None) -> str | None:
         """Append messages in the form of a provider."""
@@ -85,3 +90,16 @@ class AsyncEngine:
     async def close(self, item_id: str, *, status: str = "done") -> None:
         """Close an item of the ledger."""
         await asyncio.to_thread(self.engine.ledger.close, item_id, status=status)
+
+
+async def _stoppable(call: Callable[[], T]) -> T:
+    """In a thread; when it is cancelled, what it waits for is stopped."""
+    stop = Stop()
+    token = STOP.set(stop)  # the thread has a copy of this context
+    try:
+        return await asyncio.to_thread(call)
+    except asyncio.CancelledError:
+        stop.set()
+        raise
+    finally:
+        STOP.reset(token)
