@@ -1,8 +1,11 @@
-"""A place for logs."""
+"""Places for logs, and a conversation that is due for a compaction."""
 
 import pytest
 
 from rehydrate.session import Place, SessionLog
+
+from .engines import Agent
+from .summarisers import WINDOW, place_in
 
 SESSION = "5e551000-0000-4000-8000-000000000001"
 
@@ -29,3 +32,18 @@ def open_log(place):
 @pytest.fixture
 def log(open_log):
     return open_log()
+
+
+@pytest.fixture(scope="session")
+def due(tmp_path_factory):
+    """The file of a conversation that an engine with the window `WINDOW` compacts before the next request."""
+    place = place_in(tmp_path_factory.mktemp("due"))
+    with SessionLog(place, cwd="/srv/project") as log:
+        agent = Agent(log, window=10 * WINDOW)
+        agent.engine.pin(agent.ask())
+        agent.answer(agent.prepare())
+        agent.engine.ledger.put("Decisions and rationale", "the port is 8443")
+        while agent.engine.explain()["tokens"] < WINDOW * 3 // 4:
+            agent.turn()
+        agent.ask()
+    return place.path
