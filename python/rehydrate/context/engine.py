@@ -22,7 +22,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from rehydrate.entries.messages import time_of
 from rehydrate.session import SessionLog
 
 from . import records
@@ -33,13 +32,12 @@ from .cutoff import CONTINUED_MOST, Cut, higher_cap, whole_part
 from .errors import (
     CompactionBlocked,
     ContextExhausted,
-    Holder,
     InvalidProjection,
     OutputCapped,
     Superseded,
     WindowFull,
 )
-from .explain import explain, holders_in
+from .explain import explain
 from .hooks import Compacting, Hooks, Prepared
 from .hostledger import HostLedger
 from .ledger import Ledger
@@ -47,13 +45,13 @@ from .messages import Message, calls, is_request
 from .meter import Baseline, Meter
 from .policy import Policy
 from .projection import Projection, Request
-from .prune import prune
 from .replacing import kept_beside, rows_of
 from .replies import entries_of, named, reply_messages
-from .results import Replacement, over_budget, replaced
+from .results import Replacement
 from .scene import Scene, Stage
 from .state import State, follow
-from .steady import Held, Judged, Written
+from .steady import Written
+from .steps import Steps
 from .usage import usage_of
 from .waiting import Waiting
 from .wire import FORMATS, format_named
@@ -104,7 +102,7 @@ class Engine:
         self._lock = threading.RLock()
         self._waiting = Waiting(self._lock)
         self._state: State | None = None
-        self._judged, self._held, self._written = Judged(), Held(self._stage.meter), Written()
+        self._steps, self._written = Steps(self._stage, clock=clock), Written()
         self._sent: Scene | None = None
         """What was prepared last; None: nothing was."""
         self._compactor = Compactor(
@@ -308,12 +306,12 @@ class Engine:
         scene = self._look(request)
         if not scene.messages:
             raise ValueError(f"nothing was said yet in {self.log.path}: append a request before you prepare")
-        shortened = kept_beside(self._too_long(scene), folder=self._results_folder)
+        shortened = kept_beside(self._steps.too_long(scene), folder=self._results_folder)
         if shortened:
             scene = self._replace(scene, shortened, phase="results")
-        prunes = self._prunes(scene)
+        prunes = self._steps.prunes(scene)
         compacted, blocked = Outcome(), None
-        if self._is_due(scene, prunes):
+        if self._steps.is_due(scene, prunes):
             try:
                 compacted = self._compactor.compact(scene, reason="threshold")
             except CompactionBlocked as error:
@@ -324,7 +322,7 @@ class Engine:
             scene = self._replace(scene, prunes, phase="prune")
         source = None if compacted.checkpoint is None else compacted.source
         messages = self._written.write(scene.work, request.control, format=request.format, source=source)
-        self._refuse_full(scene, blocked)
+        self._steps.refuse_full(scene, blocked)
         self._sent = scene
         return Projection(
             request,
@@ -339,65 +337,6 @@ class Engine:
             None if blocked is None else str(blocked),
             None if (cut := Cut.of(scene.state)) is None else cut.raised,
         )
-
-    def _too_long(self, scene: Scene) -> list[Replacement]:
-        if self._stage.window is None:
-            return []
-        judge = partial(
-            over_budget,
-            window=self._stage.window,
-            meter=self._stage.meter,
-            is_decided=scene.decided(),
-            has_recall=self.policy.has_recall_tool,
-        )
-        return self._judged.over_budget(scene.work, judge)
-
-    def _prunes(self, scene: Scene) -> list[Replacement]:
-        answered = time_of({"timestamp": scene.state.answered})
-        idle_s = None if answered is None else self._clock() - answered
-        budget = scene.snapshot.available
-        if idle_s is None or idle_s <= self.policy.cache_lifetime_s:
-            held = self._held.tokens(scene.work)  # more than those that may be pruned
-            if budget is None or held * 100 <= budget * self.policy.prune_percent:
-                return []
-        return prune(
-            scene.work.messages,
-            input_budget=budget,
-            meter=self._stage.meter,
-            ranks=self.policy.rank,
-            idle_s=idle_s,
-            cache_lifetime_s=self.policy.cache_lifetime_s,
-            is_decided=scene.decided("prune"),
-            percent=self.policy.prune_percent,
-            has_recall=self.policy.has_recall_tool,
-        )
-
-    def _is_due(self, scene: Scene, prunes: Sequence[Replacement]) -> bool:
-        """Whether it has to be compacted, pruned or not: by the provider's count less what the prunes free, and by the
-        local count that is all that is known after them.
-        """
-        line = scene.snapshot.compaction_line
-        tokens = scene.snapshot.tokens
-        if line is None or tokens is None:
-            return False
-        if prunes:
-            freed = sum(each.tokens_freed for each in prunes)
-            left = [*replaced(scene.work.messages, prunes), *scene.request.control]
-            tokens = max(tokens - freed, scene.snapshot.fixed + self._stage.meter.messages(left))
-        return tokens >= line
-
-    def _refuse_full(self, scene: Scene, blocked: CompactionBlocked | None) -> None:
-        snapshot = scene.snapshot
-        if snapshot.tokens is None or snapshot.available is None or snapshot.tokens <= snapshot.available:
-            return
-        if blocked is not None:
-            raise blocked
-        much = f"the next request has {snapshot.tokens:,} tokens, and {snapshot.available:,} are available"
-        if self.policy.compaction_percent is None:
-            raise WindowFull(f"{much}: call `compact()`, and prepare it again")
-        holders = tuple(Holder(*each) for each in holders_in(scene, meter=self._stage.meter).items())
-        told = ", ".join(f"{each.what} {each.tokens:,}" for each in holders)
-        raise ContextExhausted(f"{much}; nothing more can be taken out ({told})", holders=holders)
 
     # -- the log ------------------------------------------------------------------------------------------------------
 
