@@ -142,6 +142,7 @@ def test_only_the_command_line_needs_more_than_the_standard_library(module):
         "frameworks.openai_agents": {"agents"},
         "frameworks.pydantic_ai": {"pydantic_ai"},
         "frameworks.pydantic_ai_messages": {"pydantic_ai"},
+        "frameworks.pydantic_ai_views": {"pydantic_ai"},
     }
     allowed = {"rehydrate", *of_another_version.get(module, ()), *where_it_is_there.get(module, ())}
     assert needed - sys.stdlib_module_names <= allowed

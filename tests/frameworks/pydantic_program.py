@@ -19,7 +19,7 @@ from pydantic_ai.usage import RequestUsage
 
 from rehydrate.context import Engine, Meter, Policy
 from rehydrate.frameworks.pydantic_ai import Rehydrate
-from rehydrate.frameworks.pydantic_ai_messages import viewed
+from rehydrate.frameworks.pydantic_ai_views import viewed
 from rehydrate.session import Place, Session, SessionLog
 
 SESSION = "5e551000-0000-4000-8000-000000000004"

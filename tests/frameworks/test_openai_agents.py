@@ -390,6 +390,19 @@ def test_a_request_that_cannot_fit_is_not_sent(session):
     assert not sent()
 
 
+def test_where_the_model_says_that_it_is_too_long_a_run_goes_on_with_less(log):
+    session = program.session_of(log, window=200_000)
+    add(session, *(user(f"Request {number}: " + "words " * 100) for number in range(30)))
+    model, sent = scripted(ValueError("This model's maximum context length is 4096 tokens."), says("done"))
+    agent = Agent(name="agent", model=model)
+    with pytest.raises(ValueError, match="maximum context length") as raised:
+        run(agent, "And now?", session)
+    session.engine.overflow(raised.value)
+    assert run(agent, [], session).final_output == "done"
+    assert len(sent()[0]) == 31 > len(sent()[1])
+    assert sent()[1][-1] == user("And now?")
+
+
 def test_without_a_window_all_of_it_is_sent(log):
     session = RehydrateSession(Engine(log, window=None))
     add(session, *(user(f"Request {number}: " + "words " * 200) for number in range(50)))

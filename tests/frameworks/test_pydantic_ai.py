@@ -26,7 +26,7 @@ from pydantic_ai import (
     ModelRetry,
 )
 from pydantic_ai.capabilities import ProcessHistory
-from pydantic_ai.exceptions import UnexpectedModelBehavior
+from pydantic_ai.exceptions import ModelHTTPError, UnexpectedModelBehavior
 from pydantic_ai.messages import (
     AudioUrl,
     DocumentUrl,
@@ -49,7 +49,8 @@ from pydantic_ai.models.test import TestModel as AnyModel
 
 from rehydrate.context import ContextExhausted, violations
 from rehydrate.frameworks.pydantic_ai import Rehydrate
-from rehydrate.frameworks.pydantic_ai_messages import made, viewed
+from rehydrate.frameworks.pydantic_ai_messages import made
+from rehydrate.frameworks.pydantic_ai_views import viewed
 from rehydrate.session import Session
 
 from . import pydantic_program as program
@@ -394,6 +395,49 @@ def test_a_request_that_the_model_refuses_is_sent_again_and_not_written_twice(lo
     run(agent, message_history=history)
     assert prompts(sent[1]) == ["Now."]
     assert Path(log.path).read_bytes().count(b'"Now."') == 1
+
+
+TOO_LONG = ModelHTTPError(400, "m", {"error": {"type": "invalid_request_error", "message": "prompt is too long"}})
+
+
+def test_where_the_model_says_that_it_is_too_long_less_is_sent(log):
+    answers = [str(number) for number in range(20)]
+    model, sent = scripted(*answers, TOO_LONG, "done")
+    agent, history = Agent(model, capabilities=[program.memory_of(log, window=200_000)]), None
+    for number in range(20):
+        history = run(agent, f"{number}: " + "words " * 100, message_history=history).all_messages()
+    assert run(agent, "And now?", message_history=history).output == "done"
+    assert len(sent[20]) == 41 > len(sent[21]) and boundaries(log.path) == 1
+    assert prompts(sent[21])[-1] == "And now?"
+
+
+def test_another_error_is_raised_and_so_is_one_that_nothing_helps(log, memory):
+    for error in (ModelHTTPError(401, "m"), ModelHTTPError(429, "m"), TOO_LONG):
+        model, sent = scripted(error)
+        with pytest.raises(ModelHTTPError) as raised:
+            run(Agent(model, capabilities=[memory]), "Now.")
+        assert raised.value is error and len(sent) == 1
+
+
+def test_an_error_in_the_middle_of_an_answer_is_raised(log):
+    calls = []
+
+    async def respond(messages, info):
+        calls.append(messages)
+        yield "do"
+        raise TOO_LONG
+
+    memory = program.memory_of(log, window=200_000)
+    history = [ModelRequest([UserPromptPart(f"{number}: " + "words " * 100)]) for number in range(20)]
+
+    async def stream():
+        agent = Agent(FunctionModel(stream_function=respond), capabilities=[memory])
+        async with agent.run_stream("Now.", message_history=history) as result:
+            return await result.get_output()
+
+    with pytest.raises(ModelHTTPError) as raised:
+        asyncio.run(stream())
+    assert raised.value is TOO_LONG and len(calls) == 1 and not boundaries(log.path)
 
 
 def test_the_model_for_tests_of_the_package_uses_an_id_again_and_again(log, memory):

@@ -91,8 +91,7 @@ class RehydrateSession(SessionABC):
         log = self.engine.log
         log.flush()
         state = read(log.path, tip=log.tip)
-        said = [each.message for each in state.said if not is_hidden(each.message)]
-        return [*state.inherited, *said]
+        return [*state.inherited, *(each.message for each in state.said if not is_hidden(each.message))]
 
     def _projected(self) -> list[Any]:
         return list(self.engine.prepare(self._request).messages) if self._messages() else []

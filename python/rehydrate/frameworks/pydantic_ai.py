@@ -4,9 +4,8 @@
     agent = Agent("openai:...", capabilities=[memory])
     result = await agent.run("What is in this folder?")
 
-What a run says is in the engine's log before it counts: a request before the model is asked, a call before its tool
-runs.  A model is sent the engine's projection of it; the history of the run stays as it is.  A run that is given no
-history goes on with the log.
+A request is in the engine's log before the model is asked, a call before its tool runs.  A model is sent the engine's
+projection; the history of the run stays as it is.  A run that is given no history goes on with the log.
 """
 
 import asyncio
@@ -20,13 +19,14 @@ from rehydrate.context.state import read
 from rehydrate.context.view import Said
 
 try:
-    from pydantic_ai import RunContext
+    from pydantic_ai import RetryModelRequest, RunContext
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
 
-    from .pydantic_ai_messages import MARK, View, made, viewed
+    from .pydantic_ai_messages import made
+    from .pydantic_ai_views import MARK, View, viewed
 except ImportError as error:
     raise ImportError("this needs pydantic-ai: pip install 'rehydrate[pydantic-ai]'") from error
 
@@ -65,6 +65,13 @@ class Rehydrate(AbstractCapability[Any]):
         """Called with what came back, which is in the log when this returns."""
         await asyncio.to_thread(self._observed, response)
         return response
+
+    async def on_model_request_error(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """Called when the model has refused a request: what `Engine.overflow` leaves of it is sent, or it is raised."""
+        await asyncio.to_thread(self.engine.overflow, error)
+        raise RetryModelRequest
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Called at the end of a run, which may have said something that no model was sent."""
@@ -137,9 +144,7 @@ def _keys(message: Message) -> set[str]:
 
 
 def _bare(content: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Blocks without what stands in their marks, and the marks, less what they say of the whole message: a run adds to
-    that.
-    """
+    """Blocks without their marks, and these without what they say of the whole message: a run adds to that."""
     blocks = [block for block in content if MARK in block] if isinstance(content, list) else []
     ours = [{name: value for name, value in block[MARK].items() if name != "message"} for block in blocks]
     return [{**block, MARK: None} for block in (blocks if len(blocks) == len(content) else ())], ours
