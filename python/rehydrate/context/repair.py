@@ -12,6 +12,7 @@ from rehydrate.session.wire import OPENING
 
 from .errors import Violation
 from .messages import THOUGHTS, Block, Message, blocks, results
+from .order import in_order, says_something
 from .units import arranged
 from .wire.parts import as_input
 
@@ -38,7 +39,8 @@ def repair(messages: Sequence[Message], *, pending: Collection[str] = ()) -> Rep
 
     `pending`: the ids of calls that still run or wait for approval; they are left open.
     """
-    return _Repairing(pending).repair(messages)
+    whole = in_order(messages, pending=pending)
+    return _Repairing(pending).repair(messages) if whole is None else Repair(whole, ())
 
 
 class _Repairing:
@@ -170,7 +172,7 @@ class _Repairing:
                 self._tell("first_not_user", 0, "begins, and is not the user's; one that says so was put before it")
                 self.messages.insert(index, {"role": "user", "content": OPENING})
                 return
-            if message.get("role") == "user" and _says_something(message):
+            if message.get("role") == "user" and says_something(message):
                 return
 
     def _tell(self, code: str, place: int, what: str) -> None:
@@ -196,8 +198,3 @@ def _is_nothing(message: Message) -> bool:
     wire = message.get("wire")
     members = wire.get("members") if isinstance(wire, Mapping) else None
     return not isinstance(message.get("content"), str) and not (isinstance(members, Mapping) and any(members.values()))
-
-
-def _says_something(message: Message) -> bool:
-    """Whether a format that takes no blank texts would send it."""
-    return any(block.get("type") != "text" or str(block.get("text")).strip() for block in blocks(message))
