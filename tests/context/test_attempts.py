@@ -234,6 +234,13 @@ def test_an_overflow_that_says_the_limit_makes_the_request_fit_it_at_once():
     assert count(second) <= limit - MAX_TOKENS or count(second) * 4 <= whole.tokens
 
 
+def test_in_a_small_window_the_answer_has_half_of_it():
+    whole = material(64)
+    _, model = asked(overflow(8_192), NOTES, of=whole)
+    assert [request.max_tokens for request in model.requests] == [MAX_TOKENS, 4_096]
+    assert whole.meter.counter.count(model.requests[1].prompt) * 4 * 8_192 <= 4_096 * whole.tokens
+
+
 def test_an_overflow_of_what_cannot_be_less_is_the_end():
     found, model = asked(overflow(), of=material(1).within(1_100).smaller() or material(1).within(1_200))
     assert found.code == "context_exhausted"

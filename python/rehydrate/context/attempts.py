@@ -86,9 +86,10 @@ def ask(
     or raises TimeoutError after so many seconds.  `Aborted` and what is no `Exception` come out of here as they are.
     """
     remark = ""
+    answer = MAX_TOKENS
     failed = Failed("empty_exhausted", "there is nothing to summarise", 0)
     for attempt in range(1, attempts + 1):
-        request = SummaryRequest(SYSTEM, material.prompt(remark), attempt=attempt)
+        request = SummaryRequest(SYSTEM, material.prompt(remark), max_tokens=answer, attempt=attempt)
         try:
             text = _text(run(partial(summariser, request), request.timeout_s), format)
         except NoSummary as error:
@@ -102,7 +103,8 @@ def ask(
             found = classify(error.body if isinstance(error, _Refused) else error)
             failed = Failed(_code(error, found), _told(error), attempt)
             if failed.code == "context_exhausted":
-                less = _less(material, found)
+                answer = answer if found.limit is None else max(1, min(answer, found.limit // 2))
+                less = _less(material, found, answer=answer)
                 if less is None:
                     return failed
                 material = less
@@ -142,13 +144,13 @@ def _code(error: Exception, refusal: Refusal) -> FailureCode:
     return "transient_exhausted"
 
 
-def _less(material: Material, refusal: Refusal) -> Material | None:
+def _less(material: Material, refusal: Refusal, *, answer: int) -> Material | None:
     """What to send where so much was too much: what the provider says that it takes, or half, or less at any rate; None
-    where nothing more can go.
+    where nothing more can go.  `answer`: the tokens that are kept for that.
     """
     most = material.tokens * OVERFLOW_PERCENT // 100
     if refusal.limit is not None:
-        most = (refusal.limit - MAX_TOKENS) * SURE_PERCENT // 100
+        most = (refusal.limit - answer) * SURE_PERCENT // 100
         most = most * material.tokens // refusal.tokens if refusal.tokens else most
     less = material.smaller()
     return less and (less.within(most) or less)
