@@ -4,8 +4,15 @@ import json
 
 import pytest
 
+from rehydrate.context import Engine
 from rehydrate.context.breaker import HALF_OPEN_S, LIMIT, Breaker, breaker_key
-from rehydrate.context.state import State
+from rehydrate.context.state import State, follow
+from rehydrate.session import Place, Session, SessionLog
+from rehydrate.session.copies import branch
+
+from .engines import POLICY, engine_of
+from .summarisers import GOOD, WINDOW, Scripted, copied
+from .talk import assistant, call, result, user
 
 KEY = breaker_key(workspace="-home-me-work", session="s1")
 THEN = {"window": 200_000, "asked": "u1"}
@@ -101,3 +108,67 @@ def test_a_fork_another_workspace_and_a_subagent_do_not_inherit_it(other):
 def test_a_record_that_nobody_here_has_written_is_a_closed_one(change):
     assert Breaker.of({**opened().record(after=None), **change}, key=KEY) == Breaker(KEY)
     assert Breaker.of(None, key=KEY) == Breaker(KEY)
+
+
+# -- in an engine -----------------------------------------------------------------------------------------------------
+
+
+class Denied(Exception):
+    status_code = 401
+
+
+def compacts(log, model, *, window=WINDOW, now_s=0.0):
+    """A new engine compacts once more what has grown since."""
+    engine = Engine(log, window=window, policy=POLICY, summariser=model, clock=lambda: now_s)
+    for at in range(4):
+        name = f"{log.tip}{at}"
+        engine.append(assistant(call(name)), user(result(name, "word " * 400)))
+    assert engine.compact() is not None
+
+
+def tripped(due, folder):
+    """A log whose breaker is open."""
+    log = copied(due, folder)
+    for _ in range(LIMIT):
+        compacts(log, Scripted(Denied()))
+    model = Scripted(Denied())
+    compacts(log, model)
+    assert model.requests == []
+    return log
+
+
+@pytest.mark.parametrize("change", ["request", "window", "time"])
+def test_t27_in_an_engine_it_is_open_until_something_changes_and_then_for_one_attempt(due, tmp_path, change):
+    log = tripped(due, tmp_path)
+    about = {"window": {"window": WINDOW + 1_000}, "time": {"now_s": HALF_OPEN_S}}.get(change, {})
+    if change == "request":
+        engine_of(log, window=WINDOW).append(user("Try again."))
+    model = Scripted(TimeoutError(), GOOD)
+    compacts(log, model, **about)
+    assert len(model.requests) == 1
+    compacts(log, model, **about)
+    assert len(model.requests) == 1
+    assert Breaker.of(follow(log, None).breaker, key=key_of(log)).failures == LIMIT + 1
+
+
+def key_of(log):
+    return breaker_key(workspace=log.place.key, session=f"{log.session_id}/")
+
+
+def test_in_an_engine_a_success_of_that_attempt_closes_it(due, tmp_path):
+    log = tripped(due, tmp_path)
+    model = Scripted(GOOD)
+    compacts(log, model, now_s=HALF_OPEN_S)
+    compacts(log, model, now_s=HALF_OPEN_S)
+    assert len(model.requests) == 2
+    assert Breaker.of(follow(log, None).breaker, key=key_of(log)) == Breaker(key_of(log))
+
+
+def test_a_branch_of_a_log_whose_breaker_is_open_asks_a_model(due, tmp_path):
+    log = tripped(due, tmp_path)
+    log.flush()
+    model = Scripted(Denied())
+    with Session.open(log.path) as session, SessionLog(Place.of(branch(session).path), cwd="/") as copy:
+        assert follow(copy, None).breaker["failures"] == LIMIT
+        compacts(copy, model)
+    assert len(model.requests) == 1
