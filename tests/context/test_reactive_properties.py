@@ -2,16 +2,19 @@
 and what a new engine sends; or the error comes back.
 """
 
+import random
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rehydrate.context import Meter, Refused, violations
+from rehydrate.context import Meter, Refused, verify, violations
 from rehydrate.context.restore import restore
 from rehydrate.context.wire import FORMATS as WIRES
 from rehydrate.session import Sessions
 
-from .engines import FORMATS, again, engine_of, request_of, sent
+from .agents import usage
+from .engines import FORMATS, Agent, again, engine_of, request_of, sent
 from .transcripts import conversations
 
 WINDOW = 60_000
@@ -62,3 +65,29 @@ def test_what_is_sent_in_the_place_of_a_refused_request_is_smaller_valid_and_for
             assert sent(again(log, window=WINDOW).prepare(request)) == sent(projection)
             assert told(engine, error) is None
         engine.prepare(request)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_conversation_with_many_refusals_and_cuts_goes_on_and_stays_sound(log, format):
+    draw, helped = random.Random(format), 0
+    agent = Agent(log, format, window=30_000)
+    agent.script.words = 250
+    for _ in range(12):
+        agent.ask()
+        for step in range(4):
+            projection = agent.prepare()
+            if draw.random() < 0.25:
+                before = count(agent.engine, agent.request)
+                found = told(agent.engine, draw.choice(["prompt is too long", "Invalid signature in thinking block"]))
+                helped += found is not None
+                assert found is None or count(agent.engine, agent.request) < before
+            if draw.random() < 0.25:
+                reply, _ = agent.script.answer(calls=draw.choice((0, 1)))
+                agent.engine.cut_off(usage(format, projection.snapshot.tokens, 60), reply, limit=500)
+            projection = agent.prepare()
+            assert not violations(projection.messages, format=format)
+            assert sent(again(log, window=30_000).prepare(agent.request)) == sent(projection)
+            made = agent.answer(projection, calls=draw.choice((1, 2)) if step < 3 else 0)
+            agent.engine.append(*(agent.script.results(made) if made else ()))
+    log.flush()
+    assert helped > 2 and verify(log.path).findings == ()

@@ -240,7 +240,7 @@ _MALFORMED = _any(
     r"invalid_encrypted_content",
     r"item with id \S+ not found",
 )
-_IMAGE = r"\b(?:images?|image_url|input_image|pdfs?|documents?|audio|videos?|media)\b"
+_IMAGE = r"\b(?:images?|image_url|input_image|pdfs?|documents?|audio|videos?|media(?! type))\b"
 _TROUBLE = (
     r"(?:exceed|too (?:large|big|many)|maximum|max allowed|not (?:be )?(?:process|support)|only supported|unsupported|"
     r"unable to process|could not (?:process|load|read|decode)|invalid|cannot identify|appears to be)"
