@@ -145,7 +145,9 @@ COUNTED = Usage(1_000, 200, None)
 def baseline(messages=TALK[:1], *, usage=COUNTED, model="m-1", revision="", **request):
     """What is known after a call that sent these messages."""
     snapshot = measure(messages, **{**REQUEST, "model": model, "revision": revision, **request})
-    return Baseline.after(usage, snapshot=snapshot, messages=messages, model=model, revision=revision)
+    return Baseline.after(
+        usage, snapshot=snapshot, fixed=snapshot.fixed, messages=messages, model=model, revision=revision
+    )
 
 
 def test_without_a_baseline_everything_is_counted_here():

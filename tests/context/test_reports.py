@@ -7,6 +7,7 @@ import pytest
 
 from rehydrate.context import InvalidProjection, Policy, Request
 from rehydrate.context.ledger import OPENING
+from rehydrate.context.meter import Meter
 from rehydrate.context.records import ATTEMPT
 from rehydrate.context.wire import FORMATS as FORM
 from rehydrate.session import Place, Session, SessionLog, Sessions, branch, fork, result, user
@@ -174,7 +175,7 @@ def test_t20_a_compaction_is_due_by_the_measure_that_is_told_and_by_no_other(log
             assert compacted[-1] == (told["tokens"] >= told["lines"]["compaction"])
             assert compacted[-1] or projection.snapshot.tokens == told["tokens"]
             reply, made = agent.script.answer(calls=calls)
-            counted = projection.snapshot.tokens * 140 // 100
+            counted = Meter().messages(projection.messages) * 140 // 100 + 1_000
             agent.engine.observe(usage("anthropic", counted, 60), reply)
             agent.engine.append(*agent.script.results(made) if made else ())
     assert 2 <= sum(compacted) <= len(compacted) // 3

@@ -172,7 +172,8 @@ class Compactor:
         is_stuck = left is not None and (is_over or (made is None and task.reason == "threshold"))
         stuck = records.Stuck(task.key, left, holders) if is_stuck else None
         state = "failed" if made is None else "done"
-        told = records.attempt(name, state, after=after, stuck=stuck, failure=written.failure)
+        learnt = None if made is None else scene.state.learnt
+        told = records.attempt(name, state, after=after, stuck=stuck, failure=written.failure, learnt=learnt)
         self._note(told, durable=False)
         return Outcome(made, holders if stuck is not None else (), written.failure, task.messages)
 

@@ -180,7 +180,7 @@ class Engine:
 
         with self._waiting.turn():
             request = self._last_sent().request
-            before = self._stage.meter.messages(self._look(request).messages)
+            before = self._stage.plain.messages(self._look(request).messages)
             reactive = Reactive(
                 stage=self._stage,
                 policy=self.policy,
@@ -192,7 +192,7 @@ class Engine:
             try:
                 if not is_delivered(partial) and reactive.relieve(request, classify(error)):
                     projection = self._settled(request)
-                    if self._stage.meter.messages(self._last_sent().messages) < before:
+                    if self._stage.plain.messages(self._last_sent().messages) < before:
                         return projection
             except (ContextExhausted, WindowFull, InvalidProjection) as left:
                 raise again from again.__cause__ or left
@@ -366,14 +366,17 @@ class Engine:
         sent = self._last_sent()
         if usage is not None and not isinstance(usage, Mapping):
             raise TypeError(f"a usage is an object, as the provider gave it, and no {type(usage).__name__}")
+        counted = usage_of(usage or {}, provider=provider or sent.request.format)
         baseline = Baseline.after(
-            usage_of(usage or {}, provider=provider or sent.request.format),
+            counted,
             snapshot=sent.snapshot,
+            fixed=self._stage.fixed(sent.request),
             messages=sent.work.messages,
             model=sent.request.model,
             revision=sent.revision,
         )
-        return partial(records.usage, baseline, format=sent.request.format)
+        sample = self._stage.sample(sent, counted)
+        return partial(records.usage, baseline, sample=sample, format=sent.request.format)
 
     def _append(
         self,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rehydrate.context.messages import Block, Message, blocks
-from rehydrate.context.tokens import TokenCounter, default_counter
+from rehydrate.context.tokens import Learnt, Ratio, TokenCounter, default_counter, raised
 from rehydrate.context.usage import Usage
 from rehydrate.digest import sha256
 
@@ -109,6 +109,27 @@ class Meter:
         return schemas + self.blocks(blocks({"content": system}))
 
 
+class Raised(Meter):
+    """A meter whose counts are raised to those of a provider."""
+
+    def __init__(self, meter: Meter, ratio: Ratio) -> None:
+        super().__init__(Learnt(meter.counter, ratio))
+        self._meter = meter
+        self.ratio = ratio
+
+    def block(self, block: Block) -> int:
+        """Tokens of one block."""
+        return raised(self._meter.block(block), self.ratio)
+
+    def message(self, message: Message) -> int:
+        """Tokens of a message."""
+        return raised(self._meter.message(message), self.ratio)
+
+    def fixed(self, *, system: object, tools: Sequence[Mapping[str, Any]] | None) -> int:
+        """Tokens of what stands before the messages."""
+        return raised(self._meter.fixed(system=system, tools=tools), self.ratio)
+
+
 def reserve_of(window: int, explicit: int | None = None) -> int:
     """Tokens of the window that are kept for the answer: `explicit` where the request caps its answer, else a tenth of
     the window between `LEAST_RESERVE` and `MOST_RESERVE`; never more than half the window.
@@ -171,19 +192,19 @@ class Baseline:
     revision: str
     """Of the history that was sent: another one for every rewriting of it."""
     fixed: int
-    """Tokens of the system and the tools that were sent, by a count made here."""
+    """Tokens of the system and the tools that were sent, by a count made here; raised by nothing."""
     fingerprint: str
 
     @classmethod
     def after(
-        cls, usage: Usage, *, snapshot: Snapshot, messages: Sequence[Message], model: str, revision: str
+        cls, usage: Usage, *, snapshot: Snapshot, fixed: int, messages: Sequence[Message], model: str, revision: str
     ) -> "Baseline | None":
-        """The baseline after a call: `snapshot` and `messages` (without control messages) are those of its request.
-        None where the usage does not say enough.
+        """The baseline after a call: `snapshot` and `messages` (without control messages) are those of its request, and
+        `fixed` its fixed part as a meter counts that is not raised.  None where the usage does not say enough.
         """
         if usage.floor is None:
             return None
-        return cls(usage.floor, len(messages), model, revision, snapshot.fixed, snapshot.fingerprint)
+        return cls(usage.floor, len(messages), model, revision, fixed, snapshot.fingerprint)
 
 
 def measure(
@@ -214,7 +235,8 @@ def measure(
     label: Label = "local_estimate"
     if baseline and (baseline.model, baseline.revision) == (model, revision) and _replied(messages, baseline.sent):
         since = meter.messages(messages[baseline.sent + 1 :]) + meter.messages(control)
-        tokens = baseline.floor + since + max(0, fixed - baseline.fixed)
+        before = raised(baseline.fixed, meter.ratio) if isinstance(meter, Raised) else baseline.fixed
+        tokens = baseline.floor + since + max(0, fixed - before)
         label = "provider_plus_estimate" if since or mark != baseline.fingerprint else "provider"
     else:
         tokens = fixed + meter.messages(messages) + meter.messages(control)

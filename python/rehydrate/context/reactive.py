@@ -120,7 +120,7 @@ class Reactive:
         stage, compactor = self._stage, self._compactor
         window = _window(refusal, stage, self._stage.scene(self._follow(), request))
         if window is not None:
-            stage = Stage(window=window, meter=self._stage.meter, policy=self._policy)
+            stage = Stage(window=window, meter=self._stage.plain, policy=self._policy)
             compactor = compactor.within(stage)
         for _ in range(TRIES - 1):
             try:

@@ -4,13 +4,14 @@ Each names in `after` the entry that it came after (None: none was there yet), s
 through that entry and on no other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
 from .errors import Holder
 from .meter import Baseline
+from .tokens import Ratio
 
 LEDGER = "context-ledger"
 """An item of the ledger that the host put or closed."""
@@ -77,12 +78,22 @@ class Stuck:
 
 
 def attempt(
-    name: str, state: str, *, after: str | None, stuck: Stuck | None = None, failure: str | None = None
+    name: str,
+    state: str,
+    *,
+    after: str | None,
+    stuck: Stuck | None = None,
+    failure: str | None = None,
+    learnt: Mapping[str, Ratio] | None = None,
 ) -> Record:
-    """How an attempt stands; `stuck`: that it could not free enough; `failure`: why no model has written a summary."""
+    """How an attempt stands; `stuck`: that it could not free enough; `failure`: why no model has written a summary;
+    `learnt`: what is known of the vocabularies of models, by records that may be covered now.
+    """
     record: Record = {"type": ATTEMPT, "attempt": name, "state": state, "after": after}
     if failure is not None:
         record["failure"] = failure
+    if learnt:
+        record["learnt"] = {model: list(ratio) for model, ratio in learnt.items()}
     if stuck is not None:
         holders = [{"what": each.what, "tokens": each.tokens} for each in stuck.holders]
         record["irreducible"] = {"key": stuck.key, "tokens": stuck.tokens, "holders": holders}
@@ -100,8 +111,9 @@ def omitted(digests: Sequence[str] = (), *, thoughts: bool = False, after: str |
     return {"type": OMITTED, "after": after, **said, **({"thoughts": True} if thoughts else {})}
 
 
-def usage(baseline: Baseline | None, *, format: str, after: str | None) -> Record:
+def usage(baseline: Baseline | None, *, format: str, after: str | None, sample: Ratio | None = None) -> Record:
     """What the provider has counted; None: it did not say, and what it said before no longer counts.  `format`: of the
-    request.
+    request.  `sample`: what it has counted of the whole request, and what we have, where that is news.
     """
-    return {"type": USAGE, "after": after, "format": format, **({} if baseline is None else asdict(baseline))}
+    learnt = {} if sample is None else {"sample": list(sample)}
+    return {"type": USAGE, "after": after, "format": format, **({} if baseline is None else asdict(baseline)), **learnt}

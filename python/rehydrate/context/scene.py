@@ -13,11 +13,14 @@ from typing import Any
 
 from .assembling import Assembled, Assembler, assemble
 from .errors import Holder
-from .messages import Block, Message, is_hidden, results
-from .meter import Baseline, Meter, Snapshot, measure
+from .messages import Block, Message, blocks, is_hidden, results
+from .meter import FLAT, Baseline, Meter, Raised, Snapshot, measure
 from .policy import Policy
 from .projection import Request
+from .results import media_of
 from .state import State
+from .tokens import SAME, Ratio, taught
+from .usage import Usage
 
 REMEMBERED = 8_192
 """So many messages are remembered at most; then they are counted anew."""
@@ -86,7 +89,10 @@ class Stage:
 
     def __init__(self, *, window: int | None, meter: Meter, policy: Policy) -> None:
         self.window = window
-        self.meter = Remembering(meter)
+        self.plain = Remembering(meter)
+        """The host's meter: what it counts of a message never changes."""
+        self.meter: Meter = self.plain
+        """The same, raised to what the provider of the last scene's model has counted."""
         self.policy = policy
         self._assembler = Assembler()
         self._chain = _Chain()
@@ -95,6 +101,7 @@ class Stage:
         """What the next request would be made of."""
         work = self._assembler.assemble(state.inherited, state.said)
         digests = self._chain.digests(work.messages)
+        self.meter = self._raised(state.learnt.get(request.model, SAME))
         baseline = _baseline(state.usage, digests)
         snapshot = measure(
             work.messages,
@@ -111,6 +118,33 @@ class Stage:
             compaction_percent=self.policy.compaction_percent,
         )
         return Scene(state, work, request, snapshot, digests[-1].hex() if digests else "")
+
+    def _raised(self, ratio: Ratio) -> Meter:
+        if ratio[0] == ratio[1]:
+            return self.plain
+        known = isinstance(self.meter, Raised) and self.meter.ratio == ratio
+        return self.meter if known else Raised(self.plain, ratio)
+
+    def sample(self, scene: Scene, usage: Usage) -> Ratio | None:
+        """What the count of a provider teaches of its vocabulary; None for nothing that is not known."""
+        if usage.prompt is None:
+            return None
+        known = scene.state.learnt.get(scene.request.model, SAME)
+        ours = self.fixed(scene.request) + self.plain.messages(scene.messages)
+        if taught(known, ours=ours, theirs=usage.prompt) == known or any(map(_shows, scene.messages)):
+            return None  # what is seen and heard has a flat cost here
+        return usage.prompt, ours
+
+    def fixed(self, request: Request) -> int:
+        """Tokens of the system and the tools, raised by nothing."""
+        return self.plain.fixed(system=request.system, tools=request.tools)
+
+
+def _shows(message: Message) -> bool:
+    return any(
+        block.get("type") in FLAT or (block.get("type") == "tool_result" and media_of(block.get("content")))
+        for block in blocks(message)
+    )
 
 
 def _baseline(said: Mapping[str, Any] | None, digests: Sequence[bytes]) -> Baseline | None:

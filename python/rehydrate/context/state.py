@@ -25,6 +25,7 @@ from .ledger import Draft, Ledger
 from .messages import Message, is_hidden
 from .omitting import Omitting
 from .restore import Restored, restore
+from .tokens import SAME, Learnt, Ratio, taught
 from .view import Said, said_of
 
 Rows = dict[tuple[str, str], dict[str, Any]]
@@ -68,6 +69,8 @@ class State:
     """Results that were replaced, by the uuid of the entry and the id of the call, and the kind of that."""
     usage: Mapping[str, Any] | None = None
     """What the provider has counted last: a record; None: nothing is known."""
+    learnt: dict[str, Ratio] = field(default_factory=dict)
+    """Model -> what its provider's counts have taught of its vocabulary."""
     attempt: Mapping[str, Any] | None = None
     """How the last compaction has ended: a record; None: there was none since the checkpoint."""
     open_attempts: dict[str, None] = field(default_factory=dict)
@@ -115,6 +118,9 @@ class State:
         kind = record.get("type")
         if kind == records.USAGE:
             self.usage = record
+            model, sample = record.get("model"), _ratio(record.get("sample"))
+            if isinstance(model, str) and sample is not None:
+                self.learnt[model] = taught(self.learnt.get(model, SAME), theirs=sample[0], ours=sample[1])
         elif kind == records.PIN and isinstance(record.get("messageUuid"), str):
             self.pins.add(record["messageUuid"])
         elif kind == records.LEDGER:
@@ -124,6 +130,10 @@ class State:
         elif kind == records.ATTEMPT and isinstance(record.get("attempt"), str):
             if record.get("state") in ("done", "failed"):  # one that was interrupted counts as nothing
                 self.attempt = record
+            carried = record.get("learnt")
+            for model, ratio in carried.items() if isinstance(carried, Mapping) else ():
+                if (known := _ratio(ratio)) is not None:
+                    self.learnt[model] = known
             if record.get("state") == "open":
                 self.open_attempts[record["attempt"]] = None
             else:
@@ -283,6 +293,14 @@ def _take(state: State, line: bytes) -> bool:
 
 def _is_agents(record: Mapping[str, Any]) -> bool:
     return isinstance(record.get("agentId"), str)
+
+
+def _ratio(value: object) -> Ratio | None:
+    """A ratio as it stands in a record; None where it is none."""
+    if not isinstance(value, list) or len(value) != 2 or not all(type(each) is int and each > 0 for each in value):
+        return None
+    theirs, ours = value
+    return max(ours, min(theirs, ours * Learnt.MOST)), ours
 
 
 def _put_item(ledger: Draft, record: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from .prune import prune
 from .results import Replacement, over_budget, replaced
 from .scene import Scene, Stage
 from .steady import Held, Judged
+from .tokens import SAME, lowered
 
 
 class Steps:
@@ -25,7 +26,7 @@ class Steps:
         self._stage = stage
         self._policy = stage.policy
         self._clock = clock
-        self._judged, self._held = Judged(), Held(stage.meter)
+        self._judged, self._held = Judged(), Held(stage.plain)
 
     def too_long(self, scene: Scene) -> list[Replacement]:
         """What is put in the place of results that take more than their share of the window."""
@@ -34,7 +35,7 @@ class Steps:
         judge = partial(
             over_budget,
             window=self._stage.window,
-            meter=self._stage.meter,
+            meter=self._stage.plain,  # a result is judged once: what is learnt later changes nothing about it
             is_decided=scene.decided(),
             has_recall=self._policy.has_recall_tool,
         )
@@ -45,6 +46,8 @@ class Steps:
         answered = time_of({"timestamp": scene.state.answered})
         idle_s = None if answered is None else self._clock() - answered
         budget = scene.snapshot.available
+        if budget is not None:  # as the plain meter counts, by which what is held stays known
+            budget = lowered(budget, scene.state.learnt.get(scene.request.model, SAME))
         if idle_s is None or idle_s <= self._policy.cache_lifetime_s:
             held = self._held.tokens(scene.work)  # more than those that may be pruned
             if budget is None or held * 100 <= budget * self._policy.prune_percent:
@@ -52,7 +55,7 @@ class Steps:
         return prune(
             scene.work.messages,
             input_budget=budget,
-            meter=self._stage.meter,
+            meter=self._stage.plain,
             ranks=self._policy.rank,
             idle_s=idle_s,
             cache_lifetime_s=self._policy.cache_lifetime_s,

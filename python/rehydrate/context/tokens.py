@@ -114,10 +114,42 @@ def default_counter() -> TokenCounter:
         return Estimate()
 
 
+Ratio = tuple[int, int]
+"""What a provider has counted of a request, and what our counter has."""
+SAME: Ratio = (1, 1)
+"""Nothing is known."""
+
+
+def taught(known: Ratio, *, ours: int, theirs: int) -> Ratio:
+    """What is known after a request of which our counter has `ours` tokens, and its provider has counted `theirs`.
+
+    Of requests of about the same size the greatest ratio counts.  One of twice the size says more of the vocabulary,
+    and less of what a provider adds to every request: it counts alone.
+    """
+    if ours < Learnt.LEAST:
+        return known
+    theirs = max(ours, min(theirs, Learnt.MOST * ours))
+    is_larger = ours >= 2 * known[1]
+    is_more = 2 * ours >= known[1] and theirs * known[1] > known[0] * ours
+    return (theirs, ours) if is_larger or is_more else known
+
+
+def raised(tokens: int, ratio: Ratio) -> int:
+    """So many tokens of ours as the provider counts them, rounded up."""
+    theirs, ours = ratio
+    return -(-tokens * theirs // ours)
+
+
+def lowered(tokens: int, ratio: Ratio) -> int:
+    """The most tokens of ours that the provider counts as no more than so many."""
+    theirs, ours = ratio
+    return tokens * ours // theirs
+
+
 class Learnt:
     """An upper bound for a model of another vocabulary, learnt from what its provider has counted.
 
-    A count is that of `counter` times the greatest ratio seen so far, at least 1.
+    A count is that of `counter` times the ratio that is known (see `learn`), at least 1.
     """
 
     LEAST = 1_000
@@ -128,20 +160,18 @@ class Learnt:
 
     is_exact = False
 
-    def __init__(self, counter: TokenCounter) -> None:
+    def __init__(self, counter: TokenCounter, ratio: Ratio = SAME) -> None:
+        """`ratio`: what is known already."""
         self.counter = counter
         self.name = f"{counter.name}, raised to what was counted"
-        self._ratio = (1, 1)
+        self._ratio = ratio
 
     def learn(self, *, ours: int, theirs: int) -> None:
-        """The same request: its tokens by `counter`, and as the provider has counted them."""
-        if ours < self.LEAST:
-            return
-        theirs = min(theirs, self.MOST * ours)
-        if theirs * self._ratio[1] > self._ratio[0] * ours:
-            self._ratio = (theirs, ours)
+        """The same request: its tokens by `counter`, and as the provider has counted them.  Of requests of about the
+        same size the greatest ratio counts; one of twice the size counts alone.
+        """
+        self._ratio = taught(self._ratio, ours=ours, theirs=theirs)
 
     def count(self, text: str, /) -> int:
         """Tokens, rounded up."""
-        theirs, ours = self._ratio
-        return -(-self.counter.count(text) * theirs // ours)
+        return raised(self.counter.count(text), self._ratio)
