@@ -69,7 +69,7 @@ def _ids(content: Any, role: object) -> Sequence[str] | None:
         if type(block) is not dict:
             return None
         kind = block.get("type")
-        if kind == "tool_use" and role == "assistant":
+        if kind == "tool_use" and role == "assistant" and isinstance(block.get("input"), dict):
             name = block.get("id")
         elif kind == "tool_result" and role == "user" and _is_sound(block.get("content")):
             name = block.get("tool_use_id")

@@ -40,7 +40,7 @@ def repair(messages: Sequence[Message], *, pending: Collection[str] = ()) -> Rep
     `pending`: the ids of calls that still run or wait for approval; they are left open.
     """
     whole = in_order(messages, pending=pending)
-    return _Repairing(pending).repair(messages) if whole is None else Repair(whole, ())
+    return _Repairing(pending).repair(messages) if whole is None else Repair(whole, (), {})
 
 
 class _Repairing:
