@@ -440,6 +440,15 @@ def test_all_of_a_conversation_given_again_is_in_the_log_once(log):
     assert len(model.sent[-1]) == 5 and len(logged(log)) == 6
 
 
+def test_a_conversation_that_its_host_keeps_and_changes_is_sent_as_it_is(log):
+    agent, model = agent_of(engine_of(log), echo)
+    kept = []
+    for turn in range(4):
+        kept = agent.invoke({"messages": [*kept, HumanMessage(f"Turn {turn}")]})["messages"]
+    agent.invoke({"messages": [*kept[:4], HumanMessage("Rather this.")]})
+    assert words(model.sent[-1]) == [*words(kept[:4]), "Rather this."]
+
+
 def test_what_other_middleware_says_for_one_call_is_not_in_the_log(log):
     class Remind(AgentMiddleware):
         def wrap_model_call(self, request, handler):
