@@ -180,6 +180,8 @@ def test_one_run_of_many_steps_is_compacted_on_the_way(memory):
     assert result.output == "done"
     assert len(result.all_messages()) == 2 * count + 2  # the run has all of it
     assert boundaries(memory.engine.log.path) > 1
+    with Session.open(memory.engine.log.path) as opened:  # of each answer one, those that were condensed among them
+        assert sum(entry["type"] == "assistant" for entry in opened.view("raw")) == count + 1
     assert all("Look at all of it." in prompts(messages) for messages in sent)
     assert max(map(len, sent)) < count
 
