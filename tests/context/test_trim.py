@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rehydrate.context
 from rehydrate.context.errors import ContextExhausted
 from rehydrate.context.meter import Meter
-from rehydrate.context.trimming import trim
+from rehydrate.context.trimming import _counted, trim
 from rehydrate.context.validate import check, violations
 from rehydrate.context.wire import FORMATS
 from tests.context.counters import Characters
@@ -198,3 +198,24 @@ def test_who_does_not_ask_for_it_does_not_load_it():
         check=True,
     )
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("percent", [80, 40, 10])
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_leaves_as_it_came_counts_what_it_counted(form, percent):
+    messages = written(conversation(3, messages=60), form)
+    read = FORMATS[form].read(messages)
+    left = trim(messages, budget=METER.messages(read) * percent // 100, format=form, meter=METER)
+    assert _counted(left, messages, read, form=FORMATS[form], meter=METER) == size(left, form)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+@pytest.mark.parametrize("form", FORMATS)
+def test_messages_count_the_same_wherever_they_come_from(form, data):
+    messages = written(conversation(data.draw(st.integers(0, 3)), messages=20), form)
+    others = written(conversation(9, messages=20), form)
+    left = data.draw(st.lists(st.sampled_from([*messages, *others]), max_size=30))
+    left = [*left, *messages[data.draw(st.integers(0, len(messages))) :]]
+    read = FORMATS[form].read(messages)
+    assert _counted(left, messages, read, form=FORMATS[form], meter=METER) == size(left, form)

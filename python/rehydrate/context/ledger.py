@@ -149,6 +149,8 @@ class Ledger:
         chars = sum(_chars(item) for item in taken)
         count = len(taken)
         for at, message in enumerate(messages):
+            if message.get("role") != "user" and not recorded[at]:
+                continue
             for item in (*_listed(message), *recorded[at]):
                 if latest is not None and _settled(item, latest).status == "superseded":
                     continue
@@ -309,6 +311,10 @@ def recorded_in(text: str) -> Iterator[Item]:
 
 
 def _texts(message: Message) -> Iterator[str]:
+    content = message.get("content")
+    if isinstance(content, str):
+        yield content
+        return
     for block in blocks(message):
         text = block.get("text")
         if block.get("type") == "text" and isinstance(text, str):

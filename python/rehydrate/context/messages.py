@@ -97,6 +97,8 @@ FOREIGN = "foreign summary"
 
 def kind_of(message: Message) -> str | None:
     """What a message of ours is, from an earlier plan or an engine's own note; None: it is none of ours."""
+    if message.get("rehydrate") is None:
+        return None
     kind = mark_of(message).get("kind")
     return kind if isinstance(kind, str) else None
 
@@ -104,7 +106,7 @@ def kind_of(message: Message) -> str | None:
 def mark_of(message: Message) -> Mapping[str, Any]:
     """What an earlier plan has noted on a message of ours; nothing on any other."""
     mark = message.get("rehydrate")
-    return mark if isinstance(mark, Mapping) else {}
+    return mark if mark is not None and isinstance(mark, Mapping) else {}  # most have none, and that is told faster
 
 
 def is_hidden(message: Message) -> bool:

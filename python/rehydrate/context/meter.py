@@ -58,7 +58,8 @@ class Meter:
 
     def block(self, block: Block) -> int:
         """Tokens of one block, at least 1."""
-        return max(1, self._block(block))
+        tokens = self._block(block)
+        return tokens if tokens > 1 else 1
 
     def _block(self, block: Block) -> int:
         kind = block.get("type")
@@ -67,7 +68,9 @@ class Meter:
             return count(text)
         if kind == "tool_use":
             wire = block.get("wire")
-            sent = wire.get("arguments") if isinstance(wire, Mapping) else None  # as the model wrote them, blanks too
+            sent = None  # the arguments as the model wrote them, blanks too
+            if wire is not None and isinstance(wire, (dict, Mapping)):
+                sent = wire.get("arguments")
             given = sent if isinstance(sent, str) else as_json(block.get("input"))
             return CALL + count(str(block.get("name", ""))) + count(given)
         if kind == "tool_result":

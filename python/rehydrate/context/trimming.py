@@ -60,7 +60,7 @@ def trim(
                 holders=plan.holders,
             )
         written = form.write(plan.applied(survey.messages))
-        excess = meter.messages(form.read(written)) - budget
+        excess = _counted(written, messages, read, form=form, meter=meter) - budget
         if excess <= 0:
             break
         limit = min(limit, plan.tokens) - excess
@@ -71,6 +71,29 @@ def trim(
     if wrong:
         raise InvalidProjection(wrong)
     return written
+
+
+def _counted(
+    written: Sequence[Mapping[str, Any]],
+    given: Sequence[Mapping[str, Any]],
+    read: Sequence[Message],
+    *,
+    form: Format,
+    meter: Meter,
+) -> int:
+    """Tokens of what leaves: `read` is what was read of `given`, and a message that leaves as it came, as far from the
+    end, is not read once more.
+    """
+    if not form.reads_each:
+        return meter.messages(form.read(written))
+    tokens = 0
+    new: list[Mapping[str, Any]] = []
+    for at, message in enumerate(reversed(written), start=1):
+        if at <= len(given) and message == given[-at]:
+            tokens += meter.message(read[-at])
+        else:
+            new.append(message)
+    return tokens + meter.messages(form.read(new[::-1]))
 
 
 class _AsSent(Meter):
@@ -88,7 +111,10 @@ class _AsSent(Meter):
     def message(self, message: Message) -> int:
         """Tokens of a message, and of those that it becomes."""
         tokens = self._meter.message(message)
-        if self._has_batches or message.get("role") != "user" or isinstance(message.get("content"), str):
+        if self._has_batches or message.get("role") != "user":
+            return tokens
+        content = message.get("content")
+        if isinstance(content, str) or (isinstance(content, list) and len(content) < 2):
             return tokens
         return tokens + MESSAGE * max(0, sum(1 for _ in results(message)) - 1)
 
@@ -111,9 +137,16 @@ def _pending(messages: Sequence[Message]) -> set[str]:
         if is_request(message) or (message.get("role") == "assistant" and (not name or answer_id(message) != name)):
             break
         called.update(str(call.get("id")) for call in calls(message))
-    answered = {str(each.get("tool_use_id")) for message in messages for each in results(message)}
-    used = Counter(str(call.get("id")) for message in messages for call in calls(message))
-    return {name for name in called - answered if used[name] == 1}
+    waiting = called - _answered(messages[last + 1 :])
+    if waiting:
+        waiting -= _answered(messages)  # a result may stand anywhere
+        used = Counter(str(call.get("id")) for message in messages for call in calls(message))
+        waiting = {name for name in waiting if used[name] == 1}
+    return waiting
+
+
+def _answered(messages: Sequence[Message]) -> set[str]:
+    return {str(each.get("tool_use_id")) for message in messages for each in results(message)}
 
 
 def _last_answer(messages: Sequence[Message]) -> int | None:

@@ -170,7 +170,7 @@ def answer_id(message: Message) -> str | None:
     name = message.get("id")
     if name is None:
         wire = message.get("wire")
-        name = wire.get("id") if isinstance(wire, Mapping) else None
+        name = wire.get("id") if wire is not None and isinstance(wire, Mapping) else None
     return name if isinstance(name, str) and name else None
 
 

@@ -35,6 +35,8 @@ class Format(Protocol):
     """Whether the id of a call may be used only once in a list."""
     joins_answers: bool
     """Whether several messages of the assistant in a row may be one answer on the wire."""
+    reads_each: bool
+    """Whether each message is read by itself into one, whatever stands around it."""
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """From the wire.  ValueError, with the place, for what is no message."""

@@ -41,6 +41,7 @@ class Anthropic:
     has_batches = True
     has_unique_ids = True
     joins_answers = False
+    reads_each = True
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """The messages as they are; members that are no part of the API are kept in `wire`."""

@@ -44,6 +44,7 @@ class Gemini:
     has_batches = True
     has_unique_ids = False
     joins_answers = True
+    reads_each = False
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """One neutral message for each content."""

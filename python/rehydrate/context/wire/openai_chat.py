@@ -17,6 +17,7 @@ from .parts import (
     fail,
     is_foreign,
     kept,
+    kept_others,
     list_at,
     mapping_at,
     others,
@@ -48,6 +49,7 @@ class OpenAIChat:
     has_batches = False
     has_unique_ids = False
     joins_answers = False
+    reads_each = True
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """One neutral message for each.  The roles `system` and `developer` are `system`."""
@@ -86,16 +88,15 @@ def _read(message: Mapping[str, Any], place: int) -> Message:
         return _read_answer(message, place)
     if role == "tool":
         name = text_at(message, "tool_call_id", place)
-        members = kept(NAME, {"members": others(message, _RESULT)})
-        content = _read_content(message.get("content"), place)
-        return {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": name, "content": content, **members}],
-        }
+        result = {"type": "tool_result", "tool_use_id": name, "content": _read_content(message.get("content"), place)}
+        return {"role": "user", "content": [{**result, **kept_others(NAME, message, _RESULT)}]}
     if role != "user" and role not in _SYSTEM:
         fail(place, f"has the role {shown(role)}")
     content = _read_content(message.get("content"), place)
-    members = kept(NAME, {"role": role if role == "developer" else None, "members": others(message, _SAID)})
+    if role == "developer":
+        members = kept(NAME, {"role": role, "members": others(message, _SAID)})
+    else:
+        members = kept_others(NAME, message, _SAID)
     return {"role": "user" if role == "user" else "system", "content": content, **members}
 
 
@@ -149,19 +150,17 @@ def _read_call(call: Mapping[str, Any], place: int) -> Block:
     if not isinstance(inside, (dict, Mapping)):
         fail(place, f"has a call {name} that says not of what")
     said = text_at(inside, "input" if custom else "arguments", place)
+    given = {"input": said} if custom else parsed(said)
+    block = {"type": "tool_use", "id": name, "name": text_at(inside, "name", place), "input": given}
+    if kind == "function" and call.keys() <= _CALL and inside.keys() <= _FUNCTION:
+        return {**block, "wire": {"format": NAME, "arguments": said}}
     members = {
         "type": None if kind == "function" else kind or "absent",
         "arguments": None if custom else said,
         "members": others(call, _CALL),
         "inside": others(inside, _CUSTOM if custom else _FUNCTION),
     }
-    return {
-        "type": "tool_use",
-        "id": name,
-        "name": text_at(inside, "name", place),
-        "input": {"input": said} if custom else parsed(said),
-        **kept(NAME, members),
-    }
+    return {**block, **kept(NAME, members)}
 
 
 def _read_part(part: Mapping[str, Any], place: int) -> Block:

@@ -52,6 +52,7 @@ class OpenAIResponses:
     has_batches = False
     has_unique_ids = False
     joins_answers = True
+    reads_each = False
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         """Items of the user and of the system are a message each, those of the model in a row one answer."""
