@@ -19,6 +19,7 @@ ODD = (
     call("a"),
     result("a"),
     call(None),
+    {**call("a"), "input": "odd"},
     result(7),
     result("a", [text("x"), {"type": "text"}]),
     result("a", [text("x"), "odd"]),
@@ -94,7 +95,7 @@ def test_what_one_pass_gives_is_what_the_long_way_gives_and_nothing_was_broken(m
     if found is None:
         return
     slow = _Repairing(pending).repair(messages)
-    assert (found, ()) == (slow.messages, slow.repaired)
+    assert (found, (), {}) == (slow.messages, slow.repaired, slow.mended)
     given_ones = {id(message) for message in messages}
     assert [id(one) for one in found if id(one) in given_ones] == [
         id(one) for one in slow.messages if id(one) in given_ones
@@ -136,3 +137,8 @@ def test_a_call_that_still_runs_is_left_open():
 )
 def test_what_may_have_to_be_repaired_is_left_to_the_long_way(results):
     assert in_order([ASKED, assistant(call("a")), *results], pending={"a"}) is None
+
+
+def test_a_call_whose_input_is_no_object_is_left_to_the_long_way():
+    odd = assistant({**call("a"), "input": "odd"})
+    assert in_order([ASKED, odd, user(result("a"))], pending=()) is None
