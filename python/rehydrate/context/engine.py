@@ -13,12 +13,10 @@ same bytes, and one that was killed at any moment has lost nothing.
 An engine belongs to one log, and keeps nothing beside it: what it knows it has read there.
 """
 
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -29,30 +27,22 @@ from .author import Author
 from .checkpoint import REASONS, Checkpoint
 from .compactor import Compactor, Outcome, committing
 from .cutoff import CONTINUED_MOST, Cut, higher_cap, whole_part
-from .errors import (
-    CompactionBlocked,
-    ContextExhausted,
-    InvalidProjection,
-    OutputCapped,
-    Superseded,
-    WindowFull,
-)
+from .errors import CompactionBlocked, ContextExhausted, InvalidProjection, OutputCapped, Superseded, WindowFull
 from .explain import explain
 from .hooks import Compacting, Hooks, Prepared
 from .hostledger import HostLedger
 from .ledger import Ledger
-from .messages import Message, calls, is_request
-from .meter import Baseline, Meter
+from .messages import Message
+from .meter import Meter
 from .policy import Policy
-from .projection import Projection, Request
+from .projection import Projection, Request, checked
 from .replacing import kept_beside, rows_of
-from .replies import entries_of, named, reply_messages
-from .results import Replacement
+from .replies import entries_of, is_pressing, named, reply_messages
+from .results import Replacement, results_folder
 from .scene import Scene, Stage
 from .state import State, follow
 from .steady import Written
 from .steps import Steps
-from .usage import usage_of
 from .waiting import Waiting
 from .wire import FORMATS, format_named
 
@@ -129,7 +119,7 @@ class Engine:
         other processes have compacted the session again and again; InvalidProjection, which nothing here should ever
         give; ValueError when there is nothing to send, or no such format; TypeError for what is no request.
         """
-        _check(request)
+        checked(request)
         with self._waiting.turn():
             return self._settled(request)
 
@@ -151,7 +141,7 @@ class Engine:
         it is no mapping.  Then nothing was appended.
         """
         with self._lock:
-            told = self._counted(usage, provider)
+            told = self._stage.counted(self._last_sent(), usage, provider=provider)
             if reply is None:
                 self._note(told(after=self._follow().tip), durable=False)
                 return None
@@ -220,7 +210,7 @@ class Engine:
             raise ValueError(f"no answer has a cap of {limit} tokens")
         with self._waiting.turn():
             sent, state = self._last_sent(), self._follow()
-            told = self._counted(usage, provider)
+            told = self._stage.counted(self._last_sent(), usage, provider=provider)
             messages, about = reply_messages(reply, format=sent.request.format)
             cut, window, tokens = Cut.of(state), self._stage.window, sent.snapshot.tokens
             room = None if window is None or tokens is None else window - tokens
@@ -287,7 +277,7 @@ class Engine:
         request.
         """
         if request is not None:
-            _check(request)
+            checked(request)
         with self._lock:
             known = ANY if self._sent is None else self._sent.request
             return explain(self._look(request or known), meter=self._stage.meter, window=self._stage.window)
@@ -306,7 +296,7 @@ class Engine:
         scene = self._look(request)
         if not scene.messages:
             raise ValueError(f"nothing was said yet in {self.log.path}: append a request before you prepare")
-        shortened = kept_beside(self._steps.too_long(scene), folder=self._results_folder)
+        shortened = kept_beside(self._steps.too_long(scene), folder=results_folder(self.log.path))
         if shortened:
             scene = self._replace(scene, shortened, phase="results")
         prunes = self._steps.prunes(scene)
@@ -361,23 +351,6 @@ class Engine:
             raise ValueError("nothing was prepared: call `prepare` before the model, and `observe` after it")
         return self._sent
 
-    def _counted(self, usage: Mapping[str, Any] | None, provider: str | None) -> Callable[..., records.Record]:
-        """What makes the record of it, for an entry `after`."""
-        sent = self._last_sent()
-        if usage is not None and not isinstance(usage, Mapping):
-            raise TypeError(f"a usage is an object, as the provider gave it, and no {type(usage).__name__}")
-        counted = usage_of(usage or {}, provider=provider or sent.request.format)
-        baseline = Baseline.after(
-            counted,
-            snapshot=sent.snapshot,
-            fixed=self._stage.fixed(sent.request),
-            messages=sent.work.messages,
-            model=sent.request.model,
-            revision=sent.revision,
-        )
-        sample = self._stage.sample(sent, counted)
-        return partial(records.usage, baseline, sample=sample, format=sent.request.format)
-
     def _append(
         self,
         messages: Sequence[Message],
@@ -391,11 +364,11 @@ class Engine:
         state = self._follow()
         messages = named(messages, [each.message for each in state.said], tip=state.tip)
         entries = entries_of(messages, about=about)
-        is_pressing = any(map(_is_pressing, entries))
+        put = self.log.append_durable if any(map(is_pressing, entries)) else self.log.append
         if then is not None:
             entries[-1]["uuid"] = uuid = str(uuid4())
             entries += then(uuid)
-        return (self.log.append_durable if is_pressing else self.log.append)(entries)
+        return put(entries)
 
     def _replace(self, scene: Scene, found: Sequence[Replacement], *, phase: str) -> Scene:
         """Put something in the place of results, for good."""
@@ -404,25 +377,8 @@ class Engine:
             self.log.append_durable({"type": "content-replacement", "replacements": rows})
         return self._look(scene.request)
 
-    @property
-    def _results_folder(self) -> str:
-        """Where readers of such sessions look for results that are too large for the file."""
-        return os.path.join(self.log.path.removesuffix(".jsonl"), "tool-results")
-
     def _last_format(self) -> str:
         if self._sent is not None:
             return self._sent.request.format
         known = str((self._follow().usage or {}).get("format"))
         return known if known in FORMATS else ANY.format
-
-
-def _check(request: Request) -> None:
-    if not isinstance(request, Request):
-        raise TypeError(f"a request is a `Request(model=..., format=...)`, and no {type(request).__name__}")
-    format_named(request.format)
-
-
-def _is_pressing(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry has to be on disk before anything else happens: a request, or an answer that calls."""
-    message = entry["message"]
-    return entry["type"] == "system" or is_request(message) or any(True for _ in calls(message))

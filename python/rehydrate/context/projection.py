@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import Holder, Violation
 from .messages import Message
-from .wire import FORMATS
+from .wire import FORMATS, format_named
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
@@ -29,6 +29,13 @@ class Request:
     control: Sequence[Message] = ()
     """Messages for this call alone, in the neutral form (`rehydrate.context.messages`); they go last, and not into the
     log."""
+
+
+def checked(request: Request) -> None:
+    """Raises TypeError for what is no request, and ValueError for a format that there is none of."""
+    if not isinstance(request, Request):
+        raise TypeError(f"a request is a `Request(model=..., format=...)`, and no {type(request).__name__}")
+    format_named(request.format)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .messages import Block, Message, calls, results
+from .messages import Block, Message, calls, is_request, results
 from .wire import FORMATS
 
 _ANTHROPIC_SAYS = frozenset({"role", "content"})
@@ -21,6 +21,12 @@ def _entry(message: Message, about: Mapping[str, Any]) -> dict[str, Any]:
     if role == "system":  # beside the host's own rows of that type, which have no message
         return {"type": "system", "subtype": "message", "message": dict(message)}
     return {"type": role, "message": {**about, **message} if role == "assistant" else dict(message)}
+
+
+def is_pressing(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry has to be on disk before anything else happens: a request, or an answer that calls."""
+    message = entry["message"]
+    return entry["type"] == "system" or is_request(message) or any(True for _ in calls(message))
 
 
 def reply_messages(

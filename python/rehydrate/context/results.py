@@ -279,6 +279,11 @@ def side_name(call_id: str, text: str) -> str:
     return f"{plain}-{digest[:16]}.txt"
 
 
+def results_folder(path: str) -> str:
+    """Where readers of such sessions look for results that are too large for the file of this path."""
+    return os.path.join(path.removesuffix(".jsonl"), "tool-results")
+
+
 def write_side_file(replacement: Replacement, *, folder: str) -> str:
     """Keep the whole text of a result in the folder of the session's results, before the decision is written to the
     log; gives the path.

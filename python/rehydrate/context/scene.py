@@ -8,9 +8,11 @@ each beginning of the list, by the message itself; what it gives is what it woul
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from . import records
 from .assembling import Assembled, Assembler, assemble
 from .errors import Holder
 from .messages import Block, Message, blocks, is_hidden, results
@@ -20,7 +22,7 @@ from .projection import Request
 from .results import media_of
 from .state import State
 from .tokens import SAME, Ratio, taught
-from .usage import Usage
+from .usage import Usage, usage_of
 
 REMEMBERED = 8_192
 """So many messages are remembered at most; then they are counted anew."""
@@ -124,6 +126,28 @@ class Stage:
             return self.plain
         known = isinstance(self.meter, Raised) and self.meter.ratio == ratio
         return self.meter if known else Raised(self.plain, ratio)
+
+    def counted(
+        self, scene: Scene, usage: Mapping[str, Any] | None, *, provider: str | None
+    ) -> Callable[..., records.Record]:
+        """What makes the record of a provider's count of a scene, for an entry `after`.
+
+        `provider`: None: that of the format of the request.  Raises TypeError for what is no usage, ValueError for one
+        that cannot be read.
+        """
+        if usage is not None and not isinstance(usage, Mapping):
+            raise TypeError(f"a usage is an object, as the provider gave it, and no {type(usage).__name__}")
+        request = scene.request
+        counted = usage_of(usage or {}, provider=provider or request.format)
+        baseline = Baseline.after(
+            counted,
+            snapshot=scene.snapshot,
+            fixed=self.fixed(request),
+            messages=scene.work.messages,
+            model=request.model,
+            revision=scene.revision,
+        )
+        return partial(records.usage, baseline, sample=self.sample(scene, counted), format=request.format)
 
     def sample(self, scene: Scene, usage: Usage) -> Ratio | None:
         """What the count of a provider teaches of its vocabulary; None for nothing that is not known."""

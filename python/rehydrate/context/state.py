@@ -25,6 +25,7 @@ from .ledger import Draft, Ledger
 from .messages import Message, is_hidden
 from .omitting import Omitting
 from .restore import Restored, restore
+from .results import results_folder
 from .tokens import SAME, Learnt, Ratio, taught
 from .view import Said, said_of
 
@@ -181,7 +182,7 @@ def read(path: str, *, tip: str | None, rows: Rows | None = None) -> State:
         return State()
     found = restored_at(path, tip)
     if rows is not None:
-        folder = os.path.join(path.removesuffix(".jsonl"), "tool-results")
+        folder = results_folder(path)
         shown = tuple(metadata.replaced(dict(record), rows, folder=folder) for record in found.sources)
         found = replace(found, entries=shown, replacements={})
     state = state_of(found, inode=inode)
