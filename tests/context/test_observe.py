@@ -2,7 +2,7 @@
 
 import pytest
 
-from rehydrate.context import Engine, Request
+from rehydrate.context import Engine, Request, default_counter
 from rehydrate.session import SessionLog, Sessions
 
 from .agents import usage
@@ -106,3 +106,42 @@ def test_a_request_of_a_format_that_is_none_says_which_there_are(log, format):
         with pytest.raises(ValueError, match="there are anthropic, "):
             ask(Request(model="m", format=format))
     assert agent.engine.prepare(request_of()).messages
+
+
+@pytest.mark.parametrize("window", ["200000", -5, 0, True, 1.5, [8_000]])
+def test_a_window_that_is_none_is_refused(log, window):
+    with pytest.raises(ValueError, match=r"a window is a number of tokens above 0.*; not "):
+        Engine(log, window=window)
+
+
+@pytest.mark.parametrize("more", [{"meter": default_counter()}, {"meter": {}}, {"policy": {}}, {"policy": "80 %"}])
+def test_a_meter_or_policy_that_is_none_says_what_it_takes(log, more):
+    with pytest.raises(TypeError, match=r"a (meter|policy) is a `(Meter|Policy)\(.*\)`, and no \w+$"):
+        Engine(log, window=8_000, **more)
+
+
+@pytest.mark.parametrize("reason", ["because", "", None, 7, []])
+def test_a_reason_that_there_is_none_of_is_refused(log, reason):
+    with pytest.raises(ValueError, match="threshold, turn_limit"):
+        Agent(log).engine.compact(reason)
+
+
+NOTHING_SAID = [
+    ("gemini", {"candidates": [{"finishReason": "SAFETY"}]}),
+    ("gemini", {"candidates": [{"content": None}]}),
+    ("openai-chat", {"choices": [{"finish_reason": "content_filter"}]}),
+    ("openai-chat", {"choices": [{"message": None}]}),
+    ("openai-chat", {"choices": ["text"]}),
+    ("openai-responses", {"output": []}),
+    *((format, odd) for format in FORMATS for odd in ("text", b"text", 7, [], ())),
+]
+
+
+@pytest.mark.parametrize(("format", "reply"), NOTHING_SAID)
+def test_a_response_in_which_nothing_was_said_says_what_to_give(log, format, reply):
+    agent = Agent(log, format)
+    agent.ask()
+    agent.prepare()
+    with pytest.raises(ValueError, match="give the usage alone"):
+        agent.engine.observe(usage(format, 900, 0), reply)
+    assert agent.engine.observe(usage(format, 900, 0)) is None

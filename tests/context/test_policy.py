@@ -19,6 +19,21 @@ def test_lines_that_are_out_of_order_are_refused(lines):
         Policy(**lines)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"tools": {"ls": "raed"}}, "'ls'.*'raed'"),
+        ({"tools": {"ls": None}}, "'ls'.*None"),
+        ({"workspace": "src"}, "'src' is no absolute path"),
+        ({"workspace": ""}, "no absolute path"),
+        ({"cache_lifetime_s": -1}, "-1 seconds"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(given, told):
+    with pytest.raises(ValueError, match=told):
+        Policy(**given)
+
+
 def test_a_tool_that_nobody_has_declared_may_write():
     policy = Policy(tools={"read_file": "read"})
     assert policy.rank({"name": "read_file"}) == "read"

@@ -81,13 +81,14 @@ class Engine:
         the host has written already, which is tried first.  `before_compaction`: is called before each compaction, and
         may raise CompactionBlocked; what else it raises is a warning.
 
-        A compaction that was begun and not ended is noted as interrupted.  Raises TypeError for what is no log.
+        A compaction that was begun and not ended is noted as interrupted.  Raises TypeError for what is no log,
+        meter or policy, ValueError for a window that is none.
         """
         if not isinstance(log, SessionLog):
             raise TypeError(f"an engine is made of a log, as `Sessions(...).new` gives it, not of {type(log).__name__}")
         self.log = log
-        self.policy = policy or Policy()
-        self._stage = Stage(window=window, meter=meter or Meter(), policy=self.policy)
+        self.policy = Policy() if policy is None else policy
+        self._stage = Stage(window=window, meter=Meter() if meter is None else meter, policy=self.policy)
         self._clock = clock
         self._lock = threading.RLock()
         self._waiting = Waiting(self._lock)
@@ -253,7 +254,7 @@ class Engine:
         taken from the last one.  Raises ValueError for another reason, CompactionBlocked, CommitFailed, and Superseded
         when another process has compacted the session meanwhile: then its compaction counts.
         """
-        if reason not in REASONS:
+        if not isinstance(reason, str) or reason not in REASONS:
             raise ValueError(f"a compaction has no reason {reason!r:.80}; there are {', '.join(sorted(REASONS))}")
         with self._waiting.turn():
             scene = self._look(ANY if self._sent is None else self._sent.request)

@@ -61,7 +61,7 @@ class Look:
         state = read(path, tip=None if at is None else restored.tip)
         last = state.usage or {}
         if window is None and state.checkpoint is not None:
-            window = state.checkpoint.figures.get("window")
+            window = state.checkpoint.figures.get("window") or None
         known = last.get("model")
         model = model or (known if isinstance(known, str) else None)
         format = format or str(last.get("format"))

@@ -1,8 +1,9 @@
 """What a host decides once: when a context is pruned and compacted, and what its tools do."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Rank = Literal["read", "write"]
 """What a tool does: only look, or change something."""
@@ -12,7 +13,7 @@ Rank = Literal["read", "write"]
 class Policy:
     """The lines are percent of what is available for input, which is the window less the reserve.
 
-    Raises ValueError for lines that are out of order or no percentages.
+    Raises ValueError for lines that are out of order or no percentages, and what else cannot be meant.
     """
 
     handoff_percent: int = 70
@@ -45,6 +46,13 @@ class Policy:
             raise ValueError(f"the line at which results are pruned is a percentage, and not {self.prune_percent}")
         if self.reserve is not None and self.reserve < 0:
             raise ValueError(f"a reserve of {self.reserve} tokens cannot be kept")
+        if self.cache_lifetime_s < 0:
+            raise ValueError(f"a cache cannot live for {self.cache_lifetime_s} seconds")
+        odd = next((each for each in self.tools.items() if each[1] not in get_args(Rank)), None)
+        if odd is not None:
+            raise ValueError(f"the tool {odd[0]!r:.80} is of the kind 'read' or 'write', and not {odd[1]!r:.80}")
+        if self.workspace is not None and not os.path.isabs(self.workspace):
+            raise ValueError(f"the workspace {self.workspace!r:.200} is no absolute path: its files would not be found")
 
     def rank(self, call: Mapping[str, Any]) -> Rank:
         """What a call does, by the name of its tool."""

@@ -39,13 +39,13 @@ def reply_messages(
     about: dict[str, Any] = {}
     listed: Sequence[Mapping[str, Any]]
     if not isinstance(reply, Mapping):
-        listed = reply
+        listed = reply if isinstance(reply, Sequence) and not isinstance(reply, (str, bytes)) else ()
     elif isinstance(choices := reply.get("choices"), Sequence) and choices:
-        listed = [choices[0]["message"]]
+        listed = _inside(choices[0], "message")
     elif isinstance(output := reply.get("output"), Sequence) and not isinstance(output, str) and "role" not in reply:
         listed = output
     elif isinstance(candidates := reply.get("candidates"), Sequence) and candidates:
-        listed = [candidates[0]["content"]]
+        listed = _inside(candidates[0], "content")
     elif format == "anthropic":
         about = {name: value for name, value in reply.items() if name not in _ANTHROPIC_SAYS}
         listed = [{name: value for name, value in reply.items() if name in _ANTHROPIC_SAYS}]
@@ -53,8 +53,17 @@ def reply_messages(
         listed = [reply]
     messages = FORMATS[format].read(listed)
     if not messages or any(message["role"] != "assistant" for message in messages):
-        raise ValueError(f"the reply holds no answer in the format {format}: give the response, or its messages")
+        raise ValueError(
+            f"the reply holds no answer in the format {format}: give the response, or its messages; where the model "
+            "has said nothing, give the usage alone"
+        )
     return messages, about
+
+
+def _inside(choice: object, member: str) -> list[Mapping[str, Any]]:
+    """The message of an answer; none where it was refused and has none."""
+    found = choice.get(member) if isinstance(choice, Mapping) else None
+    return [found] if isinstance(found, Mapping) else []
 
 
 def named(messages: Sequence[Message], before: Sequence[Message], *, tip: str | None) -> list[Message]:

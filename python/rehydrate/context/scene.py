@@ -87,9 +87,20 @@ class Scene:
 
 
 class Stage:
-    """Looks at a conversation for one engine; for one thread at a time."""
+    """Looks at a conversation for one engine; for one thread at a time.
+
+    Raises ValueError for a window that is none, TypeError for what is no meter or policy.
+    """
 
     def __init__(self, *, window: int | None, meter: Meter, policy: Policy) -> None:
+        if window is not None and (type(window) is not int or window <= 0):
+            raise ValueError(
+                f"a window is a number of tokens above 0, or None where nobody knows it; not {window!r:.80}"
+            )
+        if not isinstance(meter, Meter):
+            raise TypeError(f"a meter is a `Meter(counter)`, and no {type(meter).__name__}")
+        if not isinstance(policy, Policy):
+            raise TypeError(f"a policy is a `Policy(...)`, and no {type(policy).__name__}")
         self.window = window
         self.plain = Remembering(meter)
         """The host's meter: what it counts of a message never changes."""
