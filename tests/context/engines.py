@@ -60,6 +60,16 @@ def sent(projection):
     return json.dumps(projection.body(), sort_keys=True)
 
 
+def is_handoff(message):
+    """Whether it tells the model that a compaction is near."""
+    return "[rehydrate] A note of the program" in json.dumps(message)
+
+
+def spoken(messages):
+    """What somebody has said, without a handoff, which no copy of a session has."""
+    return [each for each in messages if not is_handoff(each)]
+
+
 def types_in(log):
     log.flush()
     with Session.open(log.path) as session:

@@ -13,7 +13,7 @@ from rehydrate.context.wire import FORMATS as FORM
 from rehydrate.session import Place, Session, SessionLog, Sessions, branch, fork, result, user
 
 from .agents import usage
-from .engines import FORMATS, Agent, again, engine_of, sent, types_in
+from .engines import FORMATS, Agent, again, engine_of, sent, spoken, types_in
 
 
 @pytest.fixture
@@ -80,7 +80,8 @@ def test_t48_a_fork_goes_on_with_the_same_view(log):
     with Session.open(log.path) as session, fork(session) as forked:
         assert forked.append({"type": "user", "message": {"role": "user", "content": "And elsewhere?"}})
         theirs = engine_of(forked).prepare(agent.request)
-    assert list(theirs.messages[: len(projection.messages)]) == list(projection.messages)
+    before = spoken(projection.messages)
+    assert spoken(theirs.messages)[: len(before)] == before
 
 
 class Crash(BaseException):
@@ -173,7 +174,8 @@ def test_t20_a_compaction_is_due_by_the_measure_that_is_told_and_by_no_other(log
             projection = agent.prepare()
             compacted.append(projection.checkpoint is not None)
             assert compacted[-1] == (told["tokens"] >= told["lines"]["compaction"])
-            assert compacted[-1] or projection.snapshot.tokens == told["tokens"]
+            is_told = told["handoff"] != agent.engine.explain()["handoff"]
+            assert compacted[-1] or is_told or projection.snapshot.tokens == told["tokens"]
             reply, made = agent.script.answer(calls=calls)
             counted = Meter().messages(projection.messages) * 140 // 100 + 1_000
             agent.engine.observe(usage("anthropic", counted, 60), reply)
@@ -244,7 +246,7 @@ def test_t49_a_fork_in_the_middle_of_what_is_sent_now_has_what_was_sent_then(log
     agent = Agent(log)
     sent_then = {}
     for _ in range(14):
-        agent.turn(look=lambda projection: sent_then.setdefault(log.tip, list(projection.messages)))
+        agent.turn(look=lambda projection: sent_then.setdefault(log.tip, spoken(projection.messages)))
     log.flush()
     with Session.open(log.path) as session:
         shown = [uuid for uuid in session.view("active").uuids if uuid in sent_then]
@@ -252,4 +254,4 @@ def test_t49_a_fork_in_the_middle_of_what_is_sent_now_has_what_was_sent_then(log
         for uuid in shown:
             path = branch(session, at=uuid).path
             with SessionLog(Place.of(path), cwd="/") as copy:
-                assert engine_of(copy).prepare(agent.request).messages == sent_then[uuid]
+                assert spoken(engine_of(copy).prepare(agent.request).messages) == sent_then[uuid]

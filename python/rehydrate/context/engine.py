@@ -6,9 +6,9 @@
     response = client.messages.create(model="...", max_tokens=8_000, **projection.body())
     engine.observe(response["usage"], response)
 
-`prepare` goes through the same steps each time: results that are too long, prunes, a compaction where one is due, and
-last the validator and the measure.  What is decided is in the log before it counts, so an engine that is new sends the
-same bytes, and one that was killed at any moment has lost nothing.
+`prepare` goes through the same steps each time: results that are too long, prunes, a compaction where one is due, or
+else a word to the model that one is near, and last the validator and the measure.  What is decided is in the log before
+it counts, so an engine that is new sends the same bytes, and one that was killed at any moment has lost nothing.
 
 An engine belongs to one log, and keeps nothing beside it: what it knows it has read there.
 """
@@ -29,6 +29,7 @@ from .compactor import Compactor, Outcome, committing
 from .cutoff import CONTINUED_MOST, Cut, higher_cap, whole_part
 from .errors import CompactionBlocked, ContextExhausted, InvalidProjection, OutputCapped, Superseded, WindowFull
 from .explain import explain
+from .handoff import hand_over
 from .hooks import Compacting, Hooks, Prepared
 from .hostledger import HostLedger
 from .ledger import Ledger
@@ -311,6 +312,8 @@ class Engine:
                 prunes, scene = [], self._look(request)
         if prunes:
             scene = self._replace(scene, prunes, phase="prune")
+        if hand_over(scene, meter=self._stage.meter, now_s=self._clock(), note=self._note):
+            scene = self._look(request)
         source = None if compacted.checkpoint is None else compacted.source
         messages = self._written.write(scene.work, request.control, format=request.format, source=source)
         self._steps.refuse_full(scene, blocked)

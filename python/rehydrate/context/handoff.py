@@ -3,15 +3,17 @@ down what must survive word for word.
 
 It is told between the line for a handoff and the one for a compaction, once in an *epoch*: what follows the newest
 compaction.  The record in the log comes first, and the text is made of that alone.  A record that is not exactly what
-`record_of` makes silences its epoch, as a second one does: nothing is told in it any more.
+`handoff_record` makes silences its epoch, as a second one does: nothing is told in it any more.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+
+from rehydrate.session import SessionError
 
 from .ledger import HEADINGS, PAYLOAD_CHARS
 from .messages import Message, is_hidden, marked
@@ -97,7 +99,21 @@ def message_id(*, after: object, checkpoint: object) -> str:
     return sha256(f"handoff\n{checkpoint}\n{after}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def record_of(scene: "Scene", *, meter: Meter, now_s: float) -> Record | None:
+def hand_over(scene: "Scene", *, meter: Meter, now_s: float, note: Callable[[Record], None]) -> bool:
+    """Whether the model is told from now on.  A turn goes on without, where `note` could not write that.  The others:
+    as for `handoff_record`.
+    """
+    record = handoff_record(scene, meter=meter, now_s=now_s)
+    if record is None:
+        return False
+    try:
+        note(record)
+    except (OSError, SessionError):
+        return False
+    return True
+
+
+def handoff_record(scene: "Scene", *, meter: Meter, now_s: float) -> Record | None:
     """The record to write before a request; None where nothing is to be told.  `now_s`: seconds since the epoch.
 
     It is told between the lines, where this would not lead to the next one; once; not while a call still runs; and
