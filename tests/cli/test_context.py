@@ -119,6 +119,32 @@ class TestExplain:
         assert found["window"] == "not known; name it with --window" and found["next"] == "not known without a window"
         assert told(shell, "explain", counted)["next"] is None
 
+    @pytest.mark.parametrize(
+        ("records", "said", "word"),
+        [
+            (0, "between the line for a hand-over and a compaction", "none"),
+            (1, "the model was told, and asked to write down what must survive", "given"),
+            (2, "the model is not told before the next compaction", "suppressed"),
+        ],
+    )
+    def test_it_says_whether_the_model_was_told_of_the_compaction(self, shell, place, records, said, word):
+        policy = Policy(reserve=0)
+        with SessionLog(place, cwd="/srv/work") as log:
+            log.append(user("word " * 4_400))
+            request = Request(model="m", format="anthropic")
+            if records:
+                assert "A note" in json.dumps(Engine(log, window=6_000, policy=policy).prepare(request).messages[-1])
+            if records == 2:
+                with open(place.path, "rb") as file:
+                    (line,) = [each for each in file if b'"context-handoff"' in each]
+                log.append({name: json.loads(line)[name] for name in ("type", "after", "checkpoint", "handoff")})
+        words = ("explain", place.path, "--window", "6000", "--reserve", "0")
+        assert said in " ".join(shell.run("context", *words).out.split())
+        assert told(shell, *words)["handoff"] == word
+
+    def test_without_a_window_no_phase_is_told(self, shell, counted):
+        assert "phase" not in facts(shell.run("context", "explain", counted).out)
+
     def test_for_another_model_all_is_counted_here(self, shell, counted):
         found = told(shell, "explain", counted, "--model", "other", "--format", "gemini")
         assert (found["model"], found["format"], found["label"]) == ("other", "gemini", "local_estimate")

@@ -14,22 +14,24 @@ from rehydrate.context.restore import restore
 from tests.process import tracing
 
 from . import preparer
+from .engines import is_handoff
 
 
 class World:
-    """Where a session is gone on with; `kinds` and `is_compacted` are what an undisturbed request decides."""
+    """Where a session is gone on with; `kinds`, `is_compacted`, `is_told`: what an undisturbed request decides."""
 
-    def __init__(self, folder, *, prunable):
-        self.prunable = prunable
+    def __init__(self, folder, *, scene):
+        self.scene = scene
         self.source, self.root = str(folder / "source"), str(folder / "root")
-        path = preparer.begin(self.source, prunable=prunable)
+        path = preparer.begin(self.source, scene=scene)
         self.path = path.replace(self.source, self.root)
         self.clear()
         with preparer.open_log(self.root) as log:
-            projection = preparer.engine_of(log, prunable=self.prunable).prepare(preparer.REQUEST)
+            projection = preparer.engine_of(log, scene=self.scene).prepare(preparer.REQUEST)
         self.expected = preparer.digest(projection)
         self.kinds = {each.kind for each in projection.pruned}
         self.is_compacted = projection.checkpoint is not None
+        self.is_told = is_handoff(projection.messages[-1])
 
     def clear(self):
         shutil.rmtree(self.root, ignore_errors=True)
@@ -42,19 +44,19 @@ class World:
         """A new process sends what the one before would have sent, and again."""
         assert not restore(self.path).bad
         with preparer.open_log(self.root) as log:
-            engine = preparer.engine_of(log, prunable=self.prunable)
+            engine = preparer.engine_of(log, scene=self.scene)
             assert preparer.digest(engine.prepare(preparer.REQUEST)) == self.expected
             assert preparer.digest(engine.prepare(preparer.REQUEST)) == self.expected
 
 
 @tracing.needs_tracing
-@pytest.mark.parametrize("prunable", [False, True], ids=["compacted", "pruned"])
-def test_killed_before_any_call_of_a_request_the_next_process_sends_the_same(tmp_path, prunable):
-    world = World(tmp_path, prunable=prunable)
-    assert world.is_compacted == (not prunable)
-    assert world.kinds == ({"result-budget", "prune"} if prunable else {"result-budget"})
+@pytest.mark.parametrize("scene", ["compacted", "pruned", "told"])
+def test_killed_before_any_call_of_a_request_the_next_process_sends_the_same(tmp_path, scene):
+    world = World(tmp_path, scene=scene)
+    assert (world.is_compacted, world.is_told) == (scene == "compacted", scene == "told")
+    assert world.kinds == ({"result-budget", "prune"} if scene == "pruned" else {"result-budget"})
     environ = {"PYTHONPATH": os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), *sys.path]))}
-    command = [sys.executable, preparer.__file__, world.root, "pruned" if prunable else "compacted"]
+    command = [sys.executable, preparer.__file__, world.root, scene]
     for number in count():
         world.clear()
         names = []

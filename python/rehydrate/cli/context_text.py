@@ -20,6 +20,15 @@ LABELS = {
     "provider_plus_estimate": "as the provider has counted, and what came since",
     "local_estimate": "counted here",
 }
+PHASES = {
+    "below_handoff": "below the line for a hand-over",
+    "handoff_band": "between the line for a hand-over and a compaction",
+    "compaction_due": "a compaction is due",
+}
+HANDOFFS = {
+    "given": "the model was told, and asked to write down what must survive",
+    "suppressed": "the model is not told before the next compaction, for the log has two records of it or one unsound",
+}
 LINES = {
     "handoff": "the line for a hand-over",
     "compaction": "a compaction",
@@ -55,6 +64,9 @@ def _explained(document: Mapping[str, Any]) -> Iterator[Row]:
     yield "counted by", output.one_line(counter["name"]) + exact
     yield "window", _window(document)
     yield "next", _next(document)
+    phase = [PHASES.get(document["phase"]), HANDOFFS.get(document["handoff"])]
+    if any(phase):
+        yield "phase", "; ".join(filter(None, phase))
     yield from _checkpoint(document["checkpoint"], document["entries"], "entry", "entries")
     for name, thing in (("ledger", "open item"), ("pinned", "message")):
         if document[name]:
