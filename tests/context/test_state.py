@@ -6,14 +6,16 @@ import pytest
 
 from rehydrate.context import Engine, Policy, Request, Superseded, checkpoint
 from rehydrate.context import records as made
+from rehydrate.context.handoff import message_id
 from rehydrate.context.omitting import digest_of
+from rehydrate.context.restore import restore
 from rehydrate.context.state import follow, read
 from rehydrate.session import SessionLog, Sessions, assistant, result, user
 
 from .agents import Script
 
 KINDS = (
-    *("ask", "ask", "answer", "answer", "steps", "put", "pin", "usage", "attempt", "title"),
+    *("ask", "ask", "answer", "answer", "steps", "put", "pin", "usage", "attempt", "title", "go on", "handoff"),
     *("refusal", "omitted", "thoughtless", "thinking", "picture"),
     *("retract", "rewind", "snip", "replace", "other", "compact", "late"),
 )
@@ -34,6 +36,14 @@ def seen(state):
 
 def picture(number):
     return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": f"aGk{number}"}}
+
+
+def handoff(after, boundary):
+    """A sound record."""
+    said = {"version": 1, "messageId": message_id(after=after, checkpoint=boundary), "observedPromptTokens": 75}
+    said |= {"availableForInput": 100, "handoffThreshold": 70, "compactionThreshold": 80}
+    said |= {"createdAt": "2026-01-01T00:00:00.000Z"}
+    return {"type": made.HANDOFF, "after": after, "checkpoint": boundary, "handoff": said}
 
 
 def step(log, draw, script, uuids):
@@ -69,6 +79,11 @@ def step(log, draw, script, uuids):
         uuids.append(log.append(assistant(said, message={"id": f"m{len(uuids)}"})))
     elif kind == "picture":
         uuids.append(log.append(user([{"type": "text", "text": "Look:"}, picture(draw.choice((0, 1)))])))
+    elif kind in ("go on", "handoff"):
+        after = draw.choice((some, log.tip))
+        log.flush()
+        boundary = draw.choice((restore(log.path).boundary, None))
+        log.append(made.go_on(after=after) if kind == "go on" else handoff(after, boundary))
     elif kind == "title":
         log.append({"type": "custom-title", "customTitle": "x"})
     elif kind == "rewind":
