@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rehydrate.context import Engine, Meter, Policy, Request, records, verify
+from rehydrate.context import Engine, Policy, Request, records, verify
 from rehydrate.context.handoff import BYTES_MOST, TOKENS_MOST, Handoff, message_id
 from rehydrate.context.ledger import HEADINGS, Ledger
 from rehydrate.context.messages import is_request
@@ -81,6 +81,7 @@ def test_the_record_has_exactly_the_seven_members_and_says_what_was_measured(log
             break
         agent.answer(projection)
     (record,) = given_in(log)
+    meter = agent.engine._stage.meter
     said = record["handoff"]
     assert sorted(said) == sorted(MEMBERS) and said["version"] == 1
     assert (record["after"], record["checkpoint"]) == (log.tip, None)
@@ -89,7 +90,7 @@ def test_the_record_has_exactly_the_seven_members_and_says_what_was_measured(log
     assert (said["handoffThreshold"], said["compactionThreshold"]) == (4_900, 5_600)
     assert said["messageId"] == message_id(after=log.tip, checkpoint=None)
     assert said["createdAt"] == "1970-01-01T00:00:00.000Z"
-    assert projection.snapshot.tokens == before["tokens"] + Meter().message(Handoff.from_record(record).message())
+    assert projection.snapshot.tokens == before["tokens"] + meter.message(Handoff.from_record(record).message())
 
 
 def test_it_is_told_once_in_an_epoch_and_a_compaction_opens_the_next(log):
