@@ -2,12 +2,16 @@
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
 from rehydrate.context import Aborted, Policy
 from rehydrate.context.checkpoint import Checkpoint
+from rehydrate.context.ledger import HEADINGS
 from rehydrate.context.records import ATTEMPT, BREAKER
 from rehydrate.context.summary import read_summary
 from rehydrate.context.validate import violations
@@ -214,6 +218,53 @@ def test_a_success_closes_the_breaker_and_an_abort_changes_nothing(due, tmp_path
     assert [each["failures"] for each in records_in(log, BREAKER)][-1] == 2
     codes += [outcome_of(engine) for _ in range(3)]
     assert codes == ["deterministic", "deterministic", None, "deterministic", "deterministic"]
+
+
+def test_of_fifty_rounds_with_a_model_each_is_valid_bounded_and_keeps_what_is_exact(due, tmp_path):
+    rounds = iter(range(1_000))
+
+    def model(request):
+        at = next(rounds)
+        items = "".join(f"## {heading}\n" + f"- {heading} {at}: " + "x" * 60 + "\n" for heading in HEADINGS)
+        return f"{items}## Notes\nRound {at}. " + "It went on. " * 60
+
+    engine = engine_of(copied(due, tmp_path), window=WINDOW, summariser=model)
+    sizes = []
+    for at in range(50):
+        grow(engine)
+        made = engine.compact()
+        assert made.strategy == "llm"
+        projection = engine.prepare(REQUEST)
+        assert not violations(list(projection.messages), format="anthropic")
+        shown = sent(projection)
+        assert "Request 1: " in shown and "the port is 8443" in shown and f"Round {at}." in shown
+        sizes.append(made.figures["after"])
+    assert max(sizes[10:]) <= max(sizes[:10]) * 2
+    assert len(engine.ledger.open) < 100
+
+
+KILLED = """
+import os, signal, sys
+from rehydrate.context import Engine, Policy, Request
+from rehydrate.session import Place, SessionLog
+
+def model(request):
+    log.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+log = SessionLog(Place.of(sys.argv[1]), cwd="/")
+Engine(log, window=12_000, policy=Policy(reserve=1_000), summariser=model).prepare(Request("m", "anthropic"))
+"""
+
+
+def test_killed_while_a_model_is_asked_the_log_holds_the_old_state(due, tmp_path):
+    plain, _ = compacted(due, tmp_path / "plain")
+    log = copied(due, tmp_path / "killed")
+    ended = subprocess.run([sys.executable, "-c", KILLED, log.path], timeout=60, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    engine = engine_of(SessionLog(log.place, cwd="/"), window=WINDOW)
+    assert types_in(engine.log)[-2:] == [(ATTEMPT, "open"), (ATTEMPT, "interrupted")]
+    assert sent(engine.prepare(REQUEST)) == sent(plain)
 
 
 def outcome_of(engine):
