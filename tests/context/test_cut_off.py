@@ -116,13 +116,14 @@ def test_a_compaction_on_the_way_does_not_begin_it_anew(log):
     for _ in range(4):
         agent.turn(steps=6)
     agent.ask()
-    projection, compactions = agent.prepare(), 0
+    agent.prepare()
+    compactions = 0
     for _ in range(CONTINUED_MOST + 1):
-        projection = cut(agent, projection)
+        agent.engine.cut_off(None, assistant("word " * 20_000), limit=1_000)  # too long to stay whole
         compactions += agent.engine.compact() is not None
     assert compactions
     with pytest.raises(OutputCapped):
-        cut(agent, projection)
+        cut(agent, agent.prepare())
 
 
 def test_of_an_answer_of_calls_alone_nothing_is_kept_and_it_ends_all_the_same(log):

@@ -124,8 +124,8 @@ def test_what_is_no_answer_does_not_let_it_help_again(log, then):
 def test_what_was_refused_is_forgotten_by_no_compaction(log):
     agent = at_work(log, turns=8)
     agent.engine.overflow(TooLong())
-    for _ in range(4):
-        agent.ask()
+    for _ in range(12):  # so that the request that was refused is covered
+        agent.engine.append(user("word " * 2_000))
     assert agent.engine.compact() is not None
     agent.prepare()
     raises(agent.engine, TooLong())
@@ -380,6 +380,19 @@ def test_a_picture_that_was_left_out_stays_so_after_a_compaction_and_in_a_fork(l
     assert engine.compact() is not None
     assert "largeAAA" not in sent(engine.prepare(request_of()))
     assert sent(again(log, window=100_000).prepare(request_of())) == sent(engine.prepare(request_of()))
+
+
+def test_a_picture_that_comes_again_stays_left_out_through_a_compaction(log):
+    engine = looking(log)
+    engine.overflow(MEDIA)
+    for _ in range(12):  # so that the decision is covered
+        engine.observe(None, assistant("Well."))
+        engine.append(user("word " * 2_000))
+    engine.append(user(text("Again:"), picture("large", 900)))
+    assert "largeAAA" not in sent(engine.prepare(request_of()))
+    assert engine.compact() is not None
+    assert "Again:" in sent(engine.prepare(request_of()))
+    assert "largeAAA" not in sent(engine.prepare(request_of()))
 
 
 def test_a_request_of_too_many_bytes_that_are_mostly_pictures_loses_pictures(log):
