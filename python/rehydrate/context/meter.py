@@ -96,7 +96,11 @@ class Meter:
     def message(self, message: Message) -> int:
         """Tokens of a message, at least `MESSAGE`."""
         content = message.get("content")
-        return MESSAGE + (self.counter.count(content) if isinstance(content, str) else self.blocks(blocks(message)))
+        if isinstance(content, str):
+            return MESSAGE + self.counter.count(content)
+        if len(given := blocks(message)) == 1:  # as most results have it
+            return MESSAGE + self.block(given[0])
+        return MESSAGE + self.blocks(given)
 
     def messages(self, messages: Iterable[Message]) -> int:
         """Tokens of a list of messages."""

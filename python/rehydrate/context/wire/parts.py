@@ -24,8 +24,6 @@ DEEPEST = 512
 """Levels of lists and objects in a message: beyond some of them, no encoder of JSON writes it."""
 NO_INPUT = ("bad_input", "has a call whose input is no object")
 """The fault of a call that APIs refuse which take objects."""
-_NAMES = frozenset({str})
-_WORDS = frozenset({str, bool, type(None)})
 _MOST_BITS = 14_000
 """Of a whole number: Python refuses to write one of more than 4,300 digits."""
 
@@ -108,8 +106,9 @@ def not_json(value: object) -> str | None:
     while todo:
         each, level = todo.pop()
         if isinstance(each, (dict, Mapping)):
-            if not _NAMES.issuperset(map(type, each)) and not all(isinstance(name, str) for name in each):
-                return "holds a member whose name is no text"
+            for name in each:
+                if not isinstance(name, str):
+                    return "holds a member whose name is no text"
             inside: Iterable[object] = each.values()
         elif isinstance(each, (list, tuple)):
             inside = each
@@ -119,8 +118,9 @@ def not_json(value: object) -> str | None:
             continue
         if level > DEEPEST:
             return f"is nested in more than {DEEPEST} levels"
-        if not _WORDS.issuperset(map(type, inside)):  # of most there is nothing more to be seen
-            todo += [(one, level + 1) for one in inside]
+        for one in inside:
+            if type(one) is not str and one is not None:  # most of them are texts
+                todo.append((one, level + 1))
     return None
 
 
