@@ -5,7 +5,7 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as some
 
-from rehydrate.packing import keep_ends, leading
+from rehydrate.packing import keep_ends, leading, share
 
 
 def test_things_are_taken_up_to_the_first_that_has_no_room():
@@ -24,6 +24,25 @@ def test_no_more_is_asked_for_than_the_first_that_has_no_room():
     things = count()
     assert leading(things, 3, cost=int) == ([0, 1, 2], 3, False)
     assert next(things) == 4
+
+
+def test_what_small_ones_leave_of_their_share_is_for_large_ones():
+    assert share([10, 1, 10], 12) == 5
+
+
+def test_what_has_room_is_not_cut():
+    assert share([3, 8], 11) == 8
+
+
+def test_of_nothing_nothing_is_cut():
+    assert share([], 5) == 0
+
+
+@given(some.lists(some.integers(0, 30), min_size=1), some.integers(0, 300))
+def test_each_has_as_much_as_all_have_room_for(sizes, room):
+    most = share(sizes, room)
+    assert sum(min(size, most) for size in sizes) <= room
+    assert most == max(sizes) or sum(min(size, most + 1) for size in sizes) > room
 
 
 def keep(text, head, tail, *, uncut=()):

@@ -4,7 +4,7 @@ have room, the most important first, and of a text too long for its room the beg
 Pure, in whatever unit the caller counts; where a text may be parted is the caller's to say.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -24,6 +24,18 @@ def leading(things: Iterable[T], room: int, *, cost: Callable[[T], int]) -> tupl
         taken.append(thing)
         used += more
     return taken, used, True
+
+
+def share(sizes: Sequence[int], room: int) -> int:
+    """To how much each may be cut, so that all have room: what the small ones leave is for the large ones.  The largest
+    of the sizes where nothing has to be cut; less than 1 where there is no room.
+    """
+    for at, size in enumerate(sorted(sizes)):
+        most = room // (len(sizes) - at)
+        if size > most:
+            return most
+        room -= size
+    return max(sizes, default=0)
 
 
 def keep_ends(

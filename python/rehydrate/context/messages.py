@@ -89,6 +89,18 @@ def text(content: object) -> str:
     )
 
 
+def squeezed(text: str, size: int) -> str:
+    """The first `size` characters, on one line, runs of white space as one space; `…` says that there was more."""
+    text = " ".join(text[: size * 2].split())
+    return text if len(text) <= size else text[:size] + "…"
+
+
+def has_thoughts(message: Message) -> bool:
+    """Whether an answer has thoughts in it."""
+    content = message.get("content")
+    return not isinstance(content, str) and any(block.get("type") in THOUGHTS for block in blocks(message))
+
+
 HIDDEN = frozenset({"handoff", "continue"})
 """Kinds of messages that a model is sent and nobody has said; see `rehydrate.context.hidden`."""
 FOREIGN = "foreign summary"

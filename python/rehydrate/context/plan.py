@@ -18,7 +18,7 @@ from rehydrate.packing import leading
 
 from .errors import Holder
 from .ledger import OPENING, Ledger
-from .messages import FOREIGN, THOUGHTS, Message, blocks, calls, is_request, kind_of, mark_of, marked, text
+from .messages import FOREIGN, Message, has_thoughts, is_request, kind_of, mark_of, marked
 from .meter import Meter
 from .shorten import FLOOR, count, cut_request, shorten_unit
 from .signs import RULE
@@ -35,7 +35,6 @@ NOTES_PERCENT = 10
 """Of the target: for lines about what was left out."""
 PROSE_PERCENT = 20
 """Of the target: for what is kept of the prose of an earlier summary."""
-NOTE_CHARS = 120
 _TRIES = 4
 """How often a list that counts more than its parts is planned again for less."""
 _FIRST_LINE: Message = {"role": "user", "content": OPENING}
@@ -326,7 +325,7 @@ class _Packing:
             line
             for at in range(stop - 1, survey.first - 1, -1)
             if at not in self._paid and at != first
-            for line in _lines_about(survey, at)
+            for line in survey.lines_about(at)
         )
         known = (line for each in reversed(survey.earlier()) for line in reversed(each.notes))
         found, _, _ = leading(_distinct(chain(fresh, known)), left, cost=lambda line: count(line, survey.meter))
@@ -376,30 +375,9 @@ def _unchanged(survey: Survey, outcome: Outcome) -> Plan:
     return Plan(0, (), "", survey.given, survey.total, outcome, holders)
 
 
-def has_thoughts(message: Message) -> bool:
-    """Whether an answer has thoughts in it."""
-    content = message.get("content")
-    return not isinstance(content, str) and any(block.get("type") in THOUGHTS for block in blocks(message))
-
-
 def _distinct(lines: Iterable[str]) -> Iterator[str]:
     seen: set[str] = set()
     for line in lines:
         if line not in seen:
             seen.add(line)
             yield line
-
-
-def _lines_about(survey: Survey, at: int) -> Iterator[str]:
-    """What to say of a unit that is left out, its last line first."""
-    unit, messages = survey.units[at], survey.of(at)
-    if unit.kind == "request" and (asked := survey.asked(at, NOTE_CHARS)):
-        yield f"asked: {asked}"
-    if unit.kind == "answer" and (said := " ".join(text(messages[0].get("content"))[: NOTE_CHARS * 2].split())):
-        yield f"answered: {said if len(said) <= NOTE_CHARS else said[:NOTE_CHARS] + '…'}"
-    for call in reversed(list(calls(messages[0]))):
-        given = call.get("input")
-        told = next((v for v in given.values() if isinstance(v, str)), "") if isinstance(given, dict) else ""
-        told = " ".join(told[: NOTE_CHARS * 2].split())
-        told = told if len(told) <= NOTE_CHARS else told[:NOTE_CHARS] + "…"
-        yield f"called {call.get('name')}{': ' if told else ''}{told}"

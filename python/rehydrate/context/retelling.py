@@ -5,8 +5,8 @@ Each piece of text has a mark that says what it is.  How marks are told from tex
 
 from collections.abc import Iterator, Sequence
 
-from ..packing import keep_ends
-from .messages import FOREIGN, THOUGHTS, Block, Message, blocks, kind_of
+from ..packing import keep_ends, share
+from .messages import FOREIGN, THOUGHTS, Block, Message, blocks, kind_of, squeezed
 from .meter import as_json
 from .shorten import HEAD_PERCENT, is_cut
 
@@ -25,7 +25,7 @@ def pieces(unit: Sequence[Message], *, chars: int) -> Iterator[Piece]:
     names: dict[object, str] = {}
     for message in unit:
         said = list(_said(message, names))
-        most = _share([len(text) for _, text in said], chars)
+        most = share([len(text) for _, text in said], chars)
         for mark, text in said:
             yield mark, clip(text, chars=most)
 
@@ -45,8 +45,7 @@ def clip(text: str, *, chars: int) -> str:
 
 def name(text: object) -> str:
     """A name in a mark: one line, and not a long one."""
-    line = " ".join(str(text)[: NAME_CHARS * 4].split())
-    return line if len(line) <= NAME_CHARS else line[:NAME_CHARS] + "…"
+    return squeezed(str(text), NAME_CHARS)
 
 
 def _said(message: Message, names: dict[object, str]) -> Iterator[Piece]:
@@ -71,16 +70,6 @@ def _text(block: Block) -> str:
     if block.get("type") == "text":
         return text if isinstance(text, str) and text.strip() else ""
     return f"[{name(block.get('type'))}, left out here]"
-
-
-def _share(sizes: Sequence[int], room: int) -> int:
-    """To how much each may have, so that all have room: what the short ones leave is for the long ones."""
-    for at, size in enumerate(sorted(sizes)):
-        most = room // (len(sizes) - at)
-        if size > most:
-            return most
-        room -= size
-    return max(sizes, default=0)
 
 
 def _left_out(chars: int) -> str:

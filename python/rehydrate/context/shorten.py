@@ -8,7 +8,7 @@ Calls are left as they are: a model would take a cut input for what it called.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rehydrate.packing import keep_ends
+from rehydrate.packing import keep_ends, share
 
 from .messages import THOUGHTS, Block, Message, blocks
 from .meter import Meter
@@ -138,10 +138,10 @@ def _fit(messages: Sequence[Message], *, limit: int, floor: int, meter: Meter) -
     total = sum(meter.message(message) for message in messages)
     if total <= limit:
         return list(messages)
-    sizes = sorted((count(text, meter) for message in messages for text in _texts(message)), reverse=True)
+    sizes = [count(text, meter) for message in messages for text in _texts(message)]
     room = sum(sizes) - (total - limit)
     for _ in range(_TRIES):
-        cap = _cap(sizes, room)
+        cap = share(sizes, room)
         if cap < floor:
             break
         found: list[Message] = [_shortened(message, cap, meter) for message in messages]
@@ -150,18 +150,6 @@ def _fit(messages: Sequence[Message], *, limit: int, floor: int, meter: Meter) -
             return found if sum(1 for message in found for _ in _texts(message)) == len(sizes) else None
         room -= excess
     return None
-
-
-def _cap(sizes: Sequence[int], room: int) -> int:
-    """The largest size to which all above it can be cut so that they have room; sizes from the largest down."""
-    rest = sum(sizes)
-    for number, size in enumerate(sizes):
-        rest -= size
-        following = sizes[number + 1] if number + 1 < len(sizes) else 0
-        cap = (room - rest) // (number + 1)
-        if cap >= following:
-            return min(cap, size)
-    return 0
 
 
 def _texts(message: Message) -> Iterator[str]:

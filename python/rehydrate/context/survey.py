@@ -1,10 +1,10 @@
 """What is known of a list of messages before a compaction of it is planned."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .errors import Holder
 from .ledger import Ledger
-from .messages import FOREIGN, Message, kind_of, mark_of, text
+from .messages import FOREIGN, Message, calls, kind_of, mark_of, squeezed, text
 from .meter import Meter
 from .statements import Statement, statements, unstated
 from .summary import FileText, Summary, read_summary, summarise
@@ -13,6 +13,8 @@ from .units import open_calls, units
 _UNBOUNDED = 1 << 40
 FIRST_CHARS = 600
 """Of what was asked for first."""
+NOTE_CHARS = 120
+"""Of a line about what is left out."""
 
 
 def first_open(messages: Sequence[Message]) -> int:
@@ -92,8 +94,20 @@ class Survey:
         longer hold, and is in the summary where it does.
         """
         said = text(self.of(at)[0].get("content"))[: chars * 2]
-        said = unstated(said) if self.stated(at) else " ".join(said.split())
-        return said if len(said) <= chars else said[:chars] + "…"
+        return squeezed(unstated(said) if self.stated(at) else said, chars)
+
+    def lines_about(self, at: int) -> Iterator[str]:
+        """What to say of a unit that is left out, its last line first."""
+        unit, messages = self.units[at], self.of(at)
+        if unit.kind == "request" and (asked := self.asked(at, NOTE_CHARS)):
+            yield f"asked: {asked}"
+        if unit.kind == "answer" and (said := squeezed(text(messages[0].get("content")), NOTE_CHARS)):
+            yield f"answered: {said}"
+        for call in reversed(list(calls(messages[0]))):
+            given = call.get("input")
+            told = next((v for v in given.values() if isinstance(v, str)), "") if isinstance(given, dict) else ""
+            told = squeezed(told, NOTE_CHARS)
+            yield f"called {call.get('name')}{': ' if told else ''}{told}"
 
     def stated(self, at: int) -> Collection[str]:
         """The texts of what the user states in a unit."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from .errors import ContextExhausted, InvalidProjection
 from .ledger import Ledger
-from .messages import Block, Message, calls, is_request, kind_of, marked, results, text
+from .messages import Block, Message, calls, has_thoughts, is_request, kind_of, marked, results, text
 from .meter import MESSAGE, Meter
-from .plan import Plan, has_thoughts, plan_surveyed
+from .plan import Plan, plan_surveyed
 from .repair import repair
 from .summary import read_summary
 from .survey import Survey

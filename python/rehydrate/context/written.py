@@ -10,8 +10,8 @@ from itertools import pairwise
 from .assembling import Assembled
 from .compacting import Task
 from .ledger import Item
-from .messages import Message, mark_of
-from .plan import Plan, has_thoughts
+from .messages import Message, has_thoughts, mark_of
+from .plan import Plan
 from .prose import read_prose
 from .summary import Summary, prose_of, read_summary
 from .units import units
