@@ -1,10 +1,12 @@
 """A compaction that holds only if the session is still what it was seen as."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from rehydrate.session import Compacted, Seen, assistant, user
+from rehydrate.session.compacting import adopt
 from rehydrate.session.reading import Session
 
 from .conftest import records
@@ -105,3 +107,36 @@ def test_a_file_that_has_become_shorter_is_looked_through_as_a_whole(log):
     compact(log, how)
     with pytest.raises(Compacted):
         compact(log, how)
+
+
+def test_a_log_goes_on_from_what_another_process_has_compacted(log, make_log):
+    end = os.path.getsize(log.path)
+    other = make_log()
+    compact(other, seen(other))
+    adopt(log, end=end)
+    assert log.tip == other.tip
+    log.append_durable(user("three", uuid="u2"))
+    assert active(log)[2:] == ["a1", "u2"]
+
+
+def test_it_goes_on_from_a_compaction_whose_entry_with_the_summary_a_crash_has_cut_off(log, make_log):
+    end = os.path.getsize(log.path)
+    uuid = compact(make_log(), seen(log))
+    data = Path(log.path).read_bytes()
+    Path(log.path).write_bytes(data[: data[:-1].rfind(b"\n") + 1])
+    adopt(log, end=end)
+    assert log.tip == uuid
+
+
+def test_it_does_not_go_on_from_what_was_known_nor_from_another_line_of_descent(log, make_log):
+    end = os.path.getsize(log.path)
+    other = make_log()
+    other.append_durable(user("elsewhere", uuid="u9"))
+    compact(other, Seen(os.path.getsize(log.path), "u9", frozenset({"u1", "a1", "u9"})))
+    adopt(log, end=end)
+    assert log.tip == "a1"
+    log.append_durable(user("three", uuid="u2"))
+    uuid = compact(log, Seen(os.path.getsize(log.path), "u2", frozenset({"u1", "a1", "u2"})))
+    log.append(user("three", uuid="u2"))  # back to what came before
+    adopt(log, end=os.path.getsize(log.path))
+    assert uuid and log.tip == "u2"

@@ -291,7 +291,7 @@ class Engine:
             try:
                 return self._prepare(request)
             except Superseded:
-                self._state = None
+                continue
         return self._prepare(request)
 
     def _prepare(self, request: Request) -> Projection:

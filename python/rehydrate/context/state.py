@@ -15,6 +15,7 @@ from typing import Any
 from rehydrate.entries import metadata
 from rehydrate.session import NotASession, Place, Session, SessionError, SessionLog
 from rehydrate.session.agents import REFERENCE
+from rehydrate.session.compacting import adopt
 from rehydrate.session.line import check
 from rehydrate.session.place import AGENT
 
@@ -160,16 +161,17 @@ class State:
 
 def follow(log: SessionLog, known: State | None) -> State:
     """What the log holds now, where `known` is what it held before (None: that is not known): that one, brought up to
-    date, or another one.
+    date, or another one.  From a compaction that another process has marked since, the log goes on.
 
     Raises what `SessionLog.flush` and `restore` raise.
     """
     log.flush()
     log._look_up(lambda: restore(log.path).tip)
-    tip = log.tip
-    if known is not None and _advance(known, log.path) and known.tip == tip:
-        return known
-    return read(log.path, tip=tip)
+    if known is not None:
+        if _advance(known, log.path) and known.tip == log.tip:
+            return known
+        adopt(log, end=known.end)
+    return read(log.path, tip=log.tip)
 
 
 def read(path: str, *, tip: str | None, rows: Rows | None = None) -> State:

@@ -7,6 +7,7 @@ that has gone on from elsewhere, makes this one void, and nothing is written.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from . import lookup, marks
@@ -70,6 +71,20 @@ def compact_seen(
     log._queue.put_durable((), more=bodies)
     log._gone_on(None if found else anchor, {uuid, anchor})
     return found[0] if found else uuid
+
+
+def adopt(log: "SessionLog", *, end: int) -> None:
+    """Go on from a compaction that another process has marked since, of the conversation that the tip of a log ends.
+
+    `end`: where a line ended up to which the file was read.  Of the log nothing waits.
+    """
+    mark: str | None = None
+    with log._lock, suppress(FileNotFoundError):
+        for row in lookup.since(log.path, end):
+            is_told = mark is not None and row.parent == mark == log.tip  # the entry with the summary
+            if row.uuid is not None and (is_told or (row.is_boundary and row.after == log.tip)):
+                mark = row.uuid
+                log._gone_on(mark, {mark})
 
 
 def _id(checkpoint: object) -> object:

@@ -35,6 +35,8 @@ class Row(NamedTuple):
     """Whether it is a compaction."""
     is_aside: bool
     """Whether it is a subagent's."""
+    after: str | None
+    """What its compaction has followed."""
     checkpoint: object
     """What its compaction holds beside the summary."""
 
@@ -44,10 +46,10 @@ def since(path: str, end: int) -> Iterator[Row]:
     cursor = None
     with contextlib.suppress(ValueError):
         cursor = scan.cursor_at(path, end)
-    names = ("uuid", "parentUuid", "type", "subtype", "isSidechain", "checkpoint")
-    for uuid, parent, kind, subtype, is_aside, checkpoint, _, _ in scan.iter_records(path, names, cursor=cursor):
+    names = ("uuid", "parentUuid", "type", "subtype", "isSidechain", "logicalParentUuid", "checkpoint")
+    for uuid, parent, kind, subtype, is_aside, after, checkpoint, _, _ in scan.iter_records(path, names, cursor=cursor):
         is_boundary = kind == "system" and subtype == BOUNDARY
-        yield Row(_text(uuid), _text(parent), _text(kind), is_boundary, is_aside is True, checkpoint)
+        yield Row(_text(uuid), _text(parent), _text(kind), is_boundary, is_aside is True, _text(after), checkpoint)
 
 
 def _text(found: object) -> str | None:
