@@ -14,9 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
-from rehydrate.context import Engine, Meter, Projection, Request
+from rehydrate.context import Engine, Meter
 from rehydrate.context import trim as trim_views
-from rehydrate.context.wire import FORMATS
 
 try:
     from langchain.agents.middleware import (
@@ -26,20 +25,13 @@ try:
         ModelResponse,
     )
     from langchain.agents.middleware.types import PrivateStateAttr
-    from langchain_core.messages import (
-        AIMessage,
-        BaseMessage,
-        HumanMessage,
-        MessageLikeRepresentation,
-        SystemMessage,
-        convert_to_messages,
-    )
+    from langchain_core.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
     from langchain_core.prompt_values import PromptValue
-    from langchain_core.utils.function_calling import convert_to_openai_tool
     from langgraph.runtime import Runtime
 
+    from .langchain_call import Call
     from .langchain_log import Line
-    from .langchain_messages import FORMAT, View, made, viewed
+    from .langchain_messages import FORMAT, made, viewed
 except ImportError as error:
     raise ImportError("this needs LangChain: pip install 'rehydrate[langchain]'") from error
 
@@ -85,7 +77,7 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Called by the agent."""
-        call = _Call(request, *self._of(request.runtime))
+        call = Call(request, *self._of(request.runtime))
         prepared = call.prepared()
         try:
             response = handler(prepared)
@@ -97,7 +89,7 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Called by the agent; the engine works in a thread.  What is cancelled meanwhile may be done all the same."""
-        call = _Call(request, *self._of(request.runtime))
+        call = Call(request, *self._of(request.runtime))
         prepared = await asyncio.to_thread(call.prepared)
         try:
             response = await handler(prepared)
@@ -118,68 +110,6 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
                         "`RehydrateMiddleware` a function that gives an engine for each"
                     )
             return engine, self._lines.setdefault(engine, Line())
-
-
-class _Call:
-    """One call of a model."""
-
-    def __init__(self, request: ModelRequest[Any], engine: Engine, line: Line) -> None:
-        self.request, self.engine, self.line = request, engine, line
-        self.given: list[tuple[View, BaseMessage]] = []
-        """The messages of the request, each with the view that was made of it."""
-
-    def prepared(self) -> ModelRequest[Any]:
-        """The request with what the model is sent."""
-        said, control = list(self.request.messages), list[BaseMessage]()
-        held = {message.id for message in self.request.state["messages"]}
-        while held and said and isinstance(said[-1], (HumanMessage, SystemMessage)) and said[-1].id not in held:
-            control.insert(0, said.pop())  # other middleware says it, for this call alone
-        self.given = [(viewed(message), message) for message in [*said, *control]]
-        views = [view for view, _ in self.given]
-        with self.line.lock:
-            base = self.request.state.get("rehydrate_base")
-            self.line.follow(self.engine, views[: len(said)], base if isinstance(base, str) else None)
-            projection = self.engine.prepare(_request(self.request, views[len(said) :]))
-            return self._sending(projection)
-
-    def eased(self, error: Exception) -> ModelRequest[Any]:
-        """What is sent where the provider has refused that; raises the error where that is none of a refusal, or there
-        is nothing else to send.
-        """
-        with self.line.lock:
-            return self._sending(self.engine.overflow(error))
-
-    def _sending(self, projection: Projection) -> ModelRequest[Any]:
-        self.line.settle(self.engine)
-        messages: list[Any] = made(map(dict, projection.messages), self.given)
-        return self.request.override(messages=messages)
-
-    def observed(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
-        """What came back, when it is in the log."""
-        with self.line.lock:
-            for place, message in enumerate(response.result):
-                view = viewed(message)
-                if place == 0 and isinstance(message, AIMessage):
-                    usage = message.usage_metadata
-                    uuid = self.engine.observe(dict(usage or {}), [view], provider="openai-responses")
-                else:
-                    uuid = self.engine.append(view, format=FORMAT)
-                self.line.add(self.engine, uuid, view)
-        return response
-
-
-def _request(request: ModelRequest[Any], control: Sequence[View]) -> Request:
-    """What the engine has to know of it.  A schema of the answer counts as a tool, which it is for most models."""
-    model, answer = request.model, request.response_format
-    specs = getattr(answer, "schema_specs", None) or [getattr(answer, "schema_spec", None)]
-    schemas = [each.json_schema for each in specs if each is not None] or [getattr(answer, "schema", None)]
-    return Request(
-        model=str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type),
-        format=FORMAT,
-        system=request.system_message and request.system_message.content,
-        tools=[convert_to_openai_tool(each) for each in [*request.tools, *schemas] if each is not None],
-        control=FORMATS[FORMAT].read(control),
-    )
 
 
 def trim(
