@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from agents import Agent, RunConfig, Runner, RunState, function_tool, handoff
 from agents.extensions.handoff_filters import remove_all_tools
-from agents.testing import ScriptedModel, assistant_message, function_call
+from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 from pydantic import BaseModel
 
 from rehydrate.context import FORMATS, ContextExhausted, Engine, Meter, violations
@@ -361,6 +361,72 @@ def test_a_call_that_was_approved_goes_on_in_another_process(log, session):
     assert outputs == {"c1": "nothing in a", "c2": "a is gone"}
     kinds = [item.get("type", "message") for item in get(other)]
     assert kinds == ["message", *["function_call"] * 2, *["function_call_output"] * 2, "message"]
+
+
+def test_runs_at_once_are_each_sent_what_they_ask(session):
+    async def echo(asked):
+        await asyncio.sleep(0.01)
+        return says(f"You said {asked.input[-1]['content']}", f"msg_{len(model.calls)}")
+
+    model = ScriptedModel(ModelStep.respond(echo) for _ in range(10))
+    agent, config = Agent(name="agent", model=model), RunConfig(call_model_input_filter=session.fit)
+
+    async def every():
+        return await asyncio.gather(
+            *(Runner.run(agent, f"{number}", session=session, run_config=config) for number in range(6))
+        )
+
+    said = [f"{number}" for number in range(6)]
+    assert [result.final_output for result in asyncio.run(every())] == [f"You said {each}" for each in said]
+    assert sorted(item["content"] for item in get(session) if item.get("role") == "user") == said
+
+
+@pytest.mark.parametrize("waits", ["model", "tool"])
+def test_after_a_run_that_was_cancelled_another_one_goes_on(session, waits):
+    reached = asyncio.Event()
+
+    async def forever():
+        reached.set()
+        await asyncio.Event().wait()
+
+    async def respond(asked):
+        if waits == "model" and len(model.calls) == 1:
+            await forever()
+        return calls("look", id="c1", path="a") if len(model.calls) == 1 else says("done")
+
+    @function_tool
+    async def look(path: str) -> str:
+        """Look into a file."""
+        await forever()
+
+    model = ScriptedModel(ModelStep.respond(respond) for _ in range(10))
+    agent = Agent(name="agent", model=model, tools=[look])
+    config = RunConfig(call_model_input_filter=session.fit, tracing_disabled=True)
+
+    async def both():
+        task = asyncio.create_task(Runner.run(agent, "First.", session=session, run_config=config))
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await Runner.run(agent, "Second.", session=session, run_config=config)
+
+    assert asyncio.run(both()).final_output == "done"
+    assert model.calls[-1].input == [user("First."), user("Second.")]
+
+
+def test_lone_surrogates_do_no_harm(log, session):
+    model, sent = scripted(calls("look_odd", id="c1"), says("a \udcff"), says("again", "msg_2"))
+
+    @function_tool
+    def look_odd() -> str:
+        """Look."""
+        return "x \ud83d y"
+
+    agent = Agent(name="agent", model=model, tools=[look_odd])
+    run(agent, "First \ud800", session)
+    run(agent, "Second.", program.session_of(log))
+    assert [item.get("content", item.get("output")) for item in sent()[2]][:3] == ["First \ufffd", None, "x \ufffd y"]
 
 
 def test_a_request_with_an_image_is_sent_as_it_is(session):

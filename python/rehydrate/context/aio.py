@@ -31,7 +31,7 @@ class AsyncEngine:
 
     async def prepare(self, request: Request) -> Projection:
         """What a model is sent next."""
-        return await _stoppable(lambda: self.engine.prepare(request))
+        return await stoppable(lambda: self.engine.prepare(request))
 
     async def observe(
         self,
@@ -50,7 +50,7 @@ class AsyncEngine:
         partial: Mapping[str, Any] | Sequence[Any] | None = None,
     ) -> Projection:
         """What to send in the place of what the provider has refused."""
-        return await _stoppable(lambda: self.engine.overflow(error, partial=partial))
+        return await stoppable(lambda: self.engine.overflow(error, partial=partial))
 
     async def cut_off(
         self,
@@ -62,13 +62,13 @@ class AsyncEngine:
         provider: str | None = None,
     ) -> Projection:
         """What to send next when an answer was cut off."""
-        return await _stoppable(
+        return await stoppable(
             lambda: self.engine.cut_off(usage, reply, limit=limit, highest=highest, provider=provider)
         )
 
     async def compact(self, reason: str = "manual", focus: str | None = None) -> Checkpoint | None:
         """Compact now."""
-        return await _stoppable(lambda: self.engine.compact(reason, focus))
+        return await stoppable(lambda: self.engine.compact(reason, focus))
 
     async def append(self, *messages: Mapping[str, Any], format: str | None = None) -> str | None:
         """Append messages in the form of a provider."""
@@ -92,8 +92,8 @@ class AsyncEngine:
         await asyncio.to_thread(self.engine.ledger.close, item_id, status=status)
 
 
-async def _stoppable(call: Callable[[], T]) -> T:
-    """In a thread; when it is cancelled, what it waits for is stopped."""
+async def stoppable(call: Callable[[], T]) -> T:
+    """What a call gives or raises, in a thread; when it is cancelled, what it waits for is stopped."""
     stop = Stop()
     token = STOP.set(stop)  # the thread has a copy of this context
     try:

@@ -8,15 +8,13 @@ What the SDK adds is in the log; what it gets is the engine's projection.  It as
 before each call of a model.
 """
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from rehydrate.context import FORMATS, Engine, InvalidProjection, Request, trim
-from rehydrate.context.messages import Message, is_hidden
-from rehydrate.context.state import read, restored_at
+from rehydrate.context import Engine, InvalidProjection, Request, trim
+from rehydrate.context.state import restored_at
 from rehydrate.session.marks import tombstone
 
 try:
@@ -25,9 +23,8 @@ try:
 except ImportError as error:
     raise ImportError("this needs the OpenAI Agents SDK: pip install 'rehydrate[openai-agents]'") from error
 
-FORMAT = "openai-responses"
-FORM = FORMATS[FORMAT]
-Item = Mapping[str, Any]
+from .followed import Followed
+from .openai_agents_items import FORM, FORMAT, Item, items_of, key_of, schema_of
 
 
 class RehydrateSession(SessionABC):
@@ -38,6 +35,7 @@ class RehydrateSession(SessionABC):
         self.engine = engine
         """The engine that it is made of."""
         self.session_id = engine.log.session_id
+        self._log = Followed(engine)
         self._request = Request(model="", format=FORMAT)
         self._held: list[object] | None = None
         """The keys of what the SDK has in its hands, by what it got and added; None: nobody has asked yet."""
@@ -46,35 +44,24 @@ class RehydrateSession(SessionABC):
         """What a model is sent of the conversation, compacted where that is due; with a `limit` the newest items as
         they were added, of those that no compaction has covered.
         """
-        if limit is not None:
-            raw = FORM.write(await asyncio.to_thread(self._messages))
-            return raw[-limit:] if limit > 0 else []
-        items = await asyncio.to_thread(self._projected)
-        self._held = [_key(item) for item in items]
-        return items
+        if limit is None:
+            return await self._log.alone(self._projected)
+        raw = FORM.write(await self._log.alone(self._log.messages))
+        return raw[-limit:] if limit > 0 else []
 
     async def add_items(self, items: list[Any]) -> None:
         """Append items: written when this returns, requests and calls durably."""
-        await asyncio.to_thread(self.engine.append, *items, format=FORMAT)
-        await asyncio.to_thread(self.engine.log.flush)  # the SDK gives the result of the run next
-        if self._held is not None:
-            self._held += map(_key, items)
+        await self._log.alone(self._add, items)
 
     async def pop_item(self) -> Any:
         """Take the newest item out of every view but the raw one, and give it; None where there is none, or a
         compaction has covered it.
         """
-        popped = await asyncio.to_thread(self._pop)
-        if popped is not None and self._held:
-            del self._held[-1]
-        return popped
+        return await self._log.alone(self._pop)
 
     async def clear_session(self) -> None:
         """Begin anew, behind nothing: the log still has what was said, and no view shows it."""
-        entry = {"type": "system", "subtype": "clear", "content": "The conversation was cleared.", "parentUuid": None}
-        if self.engine.log.tip is not None:
-            await asyncio.to_thread(self.engine.log.append_durable, entry)
-        self._held = []
+        await self._log.alone(self._clear)
 
     async def fit(self, data: CallModelData[Any]) -> ModelInputData:
         """What a call of a model is to be sent: for `RunConfig.call_model_input_filter`.
@@ -83,29 +70,38 @@ class RehydrateSession(SessionABC):
         itself, and nothing of it is remembered.
         """
         system, tools = data.model_data.instructions, [*data.agent.tools, *data.agent.handoffs]
-        self._request = replace(self._request, system=system, tools=[_schema(tool) for tool in tools])
-        sent = await asyncio.to_thread(self._fitted, data.model_data.input)
+        request = replace(self._request, system=system, tools=[schema_of(tool) for tool in tools])
+        sent = await self._log.alone(self._fitted, data.model_data.input, request)
         return ModelInputData(input=sent, instructions=system)
 
-    def _messages(self) -> list[Message]:
-        log = self.engine.log
-        log.flush()
-        state = read(log.path, tip=log.tip)
-        return [*state.inherited, *(each.message for each in state.said if not is_hidden(each.message))]
-
     def _projected(self) -> list[Any]:
-        return list(self.engine.prepare(self._request).messages) if self._messages() else []
+        items = list(self.engine.prepare(self._request).messages) if self._log.messages() else []
+        self._held = [key_of(item) for item in items]
+        return items
 
-    def _fitted(self, given: Sequence[Item]) -> list[Any]:
-        keys, held = [_key(item) for item in given], self._held
+    def _add(self, items: Sequence[Item]) -> None:
+        self.engine.append(*items, format=FORMAT)
+        self.engine.log.flush()  # the SDK gives the result of the run next
+        if self._held is not None:
+            self._held += map(key_of, items)
+
+    def _clear(self) -> None:
+        entry = {"type": "system", "subtype": "clear", "content": "The conversation was cleared.", "parentUuid": None}
+        if self.engine.log.tip is not None:
+            self.engine.log.append_durable(entry)
+        self._held = []
+
+    def _fitted(self, given: Sequence[Item], request: Request) -> list[Any]:
+        self._request = request
+        keys, held = [key_of(item) for item in given], self._held
         if held is None:  # a run that goes on in another process
-            last = [_key(item) for item in FORM.write(self._messages())][-1:]
+            last = [key_of(item) for item in FORM.write(self._log.messages())][-1:]
             held = keys[: len(keys) - keys[::-1].index(last[0])] if last and last[0] in keys else None
         if held and keys[: len(held)] == held:
             control = FORM.read(given[len(held) :])  # what the SDK has not added yet
             with suppress(InvalidProjection):  # a result among them, of a call that it has added
-                return list(self.engine.prepare(replace(self._request, control=control)).messages)
-        explained = self.engine.explain(self._request)
+                return list(self.engine.prepare(replace(request, control=control)).messages)
+        explained = self.engine.explain(request)
         if explained["available"] is None:
             return list(given)
         fixed = sum(explained["holders"].get(name, 0) for name in ("system", "tools"))
@@ -118,33 +114,13 @@ class RehydrateSession(SessionABC):
         if not said:
             return None
         record = said[-1]
-        *rest, popped = _items(record["message"])
+        *rest, popped = items_of(record["message"])
         if rest:
             (message,) = FORM.read(rest)
             log.append_durable([{"type": record["type"], "message": message}, tombstone(record["uuid"], "")])
         else:
             log.retract(record["uuid"])
             log.flush()
+        if self._held:
+            del self._held[-1]
         return popped
-
-
-def _items(message: Message) -> list[dict[str, Any]]:
-    """Those that a message was read from, reasoning that nothing follows any more among them."""
-    if message["role"] != "assistant":
-        return FORM.write([message])
-    return FORM.write([message, {"role": "assistant", "content": "."}])[:-1]
-
-
-def _key(item: Item) -> object:
-    """What an item is known by, whatever the SDK or an engine has done to it."""
-    if "call_id" in item or "role" not in item:
-        return item.get("type"), item.get("call_id", item.get("id"))
-    said = item.get("content")
-    words = said if isinstance(said, str) else "".join(str(part.get("text", "")) for part in said or ())
-    return item["role"], words
-
-
-def _schema(tool: object) -> dict[str, Any]:
-    """About what a provider is sent of a tool."""
-    names = ("name", "description", "params_json_schema", "tool_name", "tool_description", "input_json_schema")
-    return {name: getattr(tool, name) for name in names if hasattr(tool, name)}
