@@ -47,7 +47,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel as AnyModel
 
-from rehydrate.context import ContextExhausted, violations
+from rehydrate.context import ContextError, ContextExhausted, violations
 from rehydrate.frameworks.pydantic_ai import Rehydrate
 from rehydrate.frameworks.pydantic_ai_messages import made
 from rehydrate.frameworks.pydantic_ai_views import viewed
@@ -460,6 +460,88 @@ def _projected(memory):
 
     memory.engine.append({"role": "user", "content": "And?"}, format="anthropic")
     return memory.engine.prepare(Request(model="m", format="anthropic")).messages
+
+
+def test_two_runs_of_a_conversation_at_once_are_not_mixed(log, memory):
+    async def respond(messages, info):
+        await asyncio.sleep(0.01)
+        return ModelResponse(parts=[TextPart(f"You said {prompts(messages)[-1]}")])
+
+    agent = Agent(FunctionModel(respond), capabilities=[memory])
+
+    async def every():
+        return await asyncio.gather(*(agent.run(f"{number}") for number in range(4)), return_exceptions=True)
+
+    first, *others = asyncio.run(every())
+    assert first.output == "You said 0"
+    assert all(isinstance(each, ContextError) and "another run" in str(each) for each in others)
+    assert prompts(memory.history()) == ["0"]
+    assert run(agent, "4").output == "You said 4"
+
+
+@pytest.mark.parametrize("waits", ["model", "tool"])
+def test_after_a_run_that_was_cancelled_another_one_goes_on(memory, waits):
+    reached, sent = asyncio.Event(), []
+
+    async def forever():
+        reached.set()
+        await asyncio.Event().wait()
+
+    async def respond(messages, info):
+        program.refuse(messages)
+        sent.append(messages)
+        if waits == "model" and len(sent) == 1:
+            await forever()
+        return ModelResponse(parts=[call("look", id="c1", path="a") if len(sent) == 1 else TextPart("done")])
+
+    agent = Agent(FunctionModel(respond), capabilities=[memory])
+
+    @agent.tool_plain
+    async def look(path: str) -> str:
+        await forever()
+
+    async def both():
+        task = asyncio.create_task(agent.run("First."))
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await agent.run("Second.")
+
+    assert asyncio.run(both()).output == "done"
+    assert prompts(sent[-1]) == ["First.", "Second."]
+    if waits == "tool":
+        (part,) = [part for message in sent[-1] for part in message.parts if isinstance(part, ToolReturnPart)]
+        assert part.tool_name == "look" and "is not known" in part.content  # some providers find it by its tool
+
+
+def test_an_answer_that_says_nothing_is_no_message_of_the_log(log, memory):
+    model, _ = scripted([TextPart("")], [TextPart(" "), call("look", id="c1", path="a")], "done", "again")
+    agent = Agent(model, capabilities=[memory])
+
+    @agent.tool_plain
+    def look(path: str) -> str:
+        return path
+
+    assert run(agent, "First.").output == "done"
+    assert kinds(program.memory_of(log).history())[-3:] == [["tool-call"], ["tool-return"], ["text"]]
+    run(agent, "Second.")
+    with Session.open(log.path) as opened:
+        assert sum(entry["type"] == "assistant" for entry in opened.view("raw")) == 3
+
+
+def test_lone_surrogates_do_no_harm(log, memory):
+    model, sent = scripted([call("look", id="c1")], "again")
+    agent = Agent(model, capabilities=[memory])
+
+    @agent.tool_plain
+    def look() -> str:
+        return "x \ud83d y"
+
+    run(agent, "First \ud800")
+    model, sent = scripted("done")
+    run(Agent(model, capabilities=[program.memory_of(log)]), "Second.")
+    assert prompts(sent[0]) == ["First \ufffd", "Second."] and program.results_in(sent[0]) == {"c1": "x \ufffd y"}
 
 
 # -- parts ------------------------------------------------------------------------------------------------------------

@@ -8,25 +8,24 @@ A request is in the engine's log before the model is asked, a call before its to
 projection; the history of the run stays as it is.  A run that is given no history goes on with the log.
 """
 
-import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rehydrate.context import Engine, Request
+from rehydrate.context import ContextError, Engine, Request
 from rehydrate.context.messages import Message
-from rehydrate.context.state import read
-from rehydrate.context.view import Said
 
 try:
     from pydantic_ai import RetryModelRequest, RunContext
-    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler
     from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
 
-    from .pydantic_ai_messages import made
-    from .pydantic_ai_views import MARK, View, viewed
+    from .followed import Followed
+    from .pydantic_ai_messages import made, tools_of
+    from .pydantic_ai_views import View, bare, keys_of, viewed
 except ImportError as error:
     raise ImportError("this needs pydantic-ai: pip install 'rehydrate[pydantic-ai]'") from error
 
@@ -35,12 +34,16 @@ FORMAT = "anthropic"
 
 @dataclass(init=False)
 class Rehydrate(AbstractCapability[Any]):
-    """The memory of an agent; a run raises what `Engine.prepare`, `Engine.observe` and `Engine.append` raise."""
+    """The memory of an agent; a run raises what `Engine.prepare`, `Engine.observe` and `Engine.append` raise, and
+    ContextError where another one of the conversation is under way.
+    """
 
     def __init__(self, engine: Engine) -> None:
         """`engine`: of the one conversation of this agent; another conversation needs another one."""
         self.engine = engine
         """The engine that it is made of."""
+        self._running = threading.Lock()
+        self._log = Followed(engine)
         self._known: dict[str, tuple[ModelMessage, list[dict[str, Any]]]] = {}
         """Key of a part -> the message that it was given in, and all blocks of that."""
         self._views: dict[int, tuple[ModelMessage, View]] = {}
@@ -49,33 +52,42 @@ class Rehydrate(AbstractCapability[Any]):
         """What was said since the newest compaction, with what that has left: for `message_history`, where a run has to
         be given one, as with the results of tools that were deferred.
         """
-        said, inherited = self._said()
-        return made([*inherited, *(each.message for each in said if each.uuid)])
+        with self._log.lock:
+            return made(self._log.messages())
+
+    async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+        """Called around a run."""
+        if not self._running.acquire(blocking=False):
+            raise ContextError("another run of this conversation is under way: wait for its end")
+        try:
+            return await handler()
+        finally:
+            self._running.release()
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Called before each attempt at a request: takes in what is new, and gives what the model is sent."""
-        request_context.messages = await asyncio.to_thread(self._prepared, request_context)
+        request_context.messages = await self._log.alone(self._prepared, request_context)
         return request_context
 
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         """Called with what came back, which is in the log when this returns."""
-        await asyncio.to_thread(self._observed, response)
+        await self._log.alone(self._observed, response)
         return response
 
     async def on_model_request_error(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """Called when the model has refused a request: what `Engine.overflow` leaves of it is sent, or it is raised."""
-        await asyncio.to_thread(self.engine.overflow, error)
+        await self._log.alone(self.engine.overflow, error)
         raise RetryModelRequest
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Called at the end of a run, which may have said something that no model was sent."""
-        await asyncio.to_thread(self._follow, result.all_messages())
+        await self._log.alone(self._follow, result.all_messages())
         return result
 
     def _prepared(self, context: ModelRequestContext) -> list[ModelMessage]:
@@ -89,18 +101,20 @@ class Rehydrate(AbstractCapability[Any]):
             for tool in (*parameters.function_tools, *parameters.output_tools)
         ]
         request = Request(model=context.model.model_name, format=FORMAT, system="\n\n".join(said), tools=tools)
-        sent = [self._sent(message) for message in self.engine.prepare(request).messages]
+        projected = self.engine.prepare(request).messages
+        names = tools_of(projected)
+        sent = [self._sent(message, names) for message in projected]
         there = {id(part) for message in sent for part in message.parts}
         lacking = [part for part in prompts if id(part) not in there]
         if lacking and isinstance(sent[0], ModelRequest):
             sent[0] = replace(sent[0], parts=[*lacking, *sent[0].parts])
         return sent
 
-    def _sent(self, message: Message) -> ModelMessage:
+    def _sent(self, message: Message, tools: dict[str, str]) -> ModelMessage:
         """The very message that was given, where nothing of it has changed."""
-        found = _bare(message["content"])
+        found = bare(message["content"])
         known = next((self._known.get(mark["key"]) for mark in found[1]), None)
-        return known[0] if known is not None and _bare(known[1]) == found else made([message])[0]
+        return known[0] if known is not None and bare(known[1]) == found else made([message], tools)[0]
 
     def _observed(self, response: ModelResponse) -> None:
         view = viewed(response)
@@ -112,9 +126,9 @@ class Rehydrate(AbstractCapability[Any]):
     def _follow(self, given: Sequence[ModelMessage]) -> None:
         """Append what the log lacks, behind the last that it has; what it has behind that was given up."""
         views = self._looked_at(given)
-        said, inherited = self._said()
-        has = [_keys(each.message) for each in said]
-        known = set().union(*has, *map(_keys, inherited))
+        state = self._log.state()
+        said, has = state.said, [keys_of(each.message) for each in state.said]
+        known = set().union(*has, *map(keys_of, state.inherited))
         given_keys = {key for view in views for key in view.keys}
         last = max((at for at, view in enumerate(views) if view.keys and known.issuperset(view.keys)), default=-1)
         if known & given_keys:
@@ -131,20 +145,3 @@ class Rehydrate(AbstractCapability[Any]):
         self._views = views
         self._known = {key: (message, view.blocks) for message, view in views.values() for key in view.keys}
         return [view for _, view in views.values()]
-
-    def _said(self) -> tuple[Sequence[Said], Sequence[Message]]:
-        log = self.engine.log
-        log.flush()
-        state = read(log.path, tip=log.tip)
-        return state.said, state.inherited
-
-
-def _keys(message: Message) -> set[str]:
-    return {mark["key"] for mark in _bare(message["content"])[1]}
-
-
-def _bare(content: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Blocks without their marks, and these without what they say of the whole message: a run adds to that."""
-    blocks = [block for block in content if MARK in block] if isinstance(content, list) else []
-    ours = [{name: value for name, value in block[MARK].items() if name != "message"} for block in blocks]
-    return [{**block, MARK: None} for block in (blocks if len(blocks) == len(content) else ())], ours

@@ -1,21 +1,30 @@
 """Messages of an engine as those of pydantic-ai: the way back from `pydantic_ai_views`."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
+from rehydrate.context.messages import Message, calls
+
 from .pydantic_ai_views import MARK, parsed
 
 
-def made(messages: Iterable[Mapping[str, Any]]) -> list[ModelMessage]:
-    """Messages of an engine as those of pydantic-ai, those that are of none of its parts as texts."""
-    names: dict[str, str] = {}
+def made(messages: Sequence[Message], tools: Mapping[str, str] | None = None) -> list[ModelMessage]:
+    """Messages of an engine as those of pydantic-ai, those that are of none of its parts as texts.  `tools`: see
+    `tools_of`; None: of these messages.
+    """
+    names = tools_of(messages) if tools is None else tools
     return [_made(message, names) for message in messages]
 
 
-def _made(message: Mapping[str, Any], names: dict[str, str]) -> ModelMessage:
+def tools_of(messages: Iterable[Message]) -> dict[str, str]:
+    """Ids of calls -> the tools that they are of."""
+    return {call["id"]: call["name"] for message in messages for call in calls(message)}
+
+
+def _made(message: Message, names: Mapping[str, str]) -> ModelMessage:
     content = message["content"]
     blocks: list[Mapping[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     about: dict[str, Any] = {"kind": "response" if message["role"] == "assistant" else "request"}
@@ -33,10 +42,9 @@ def _made(message: Mapping[str, Any], names: dict[str, str]) -> ModelMessage:
     return found
 
 
-def _part(block: Mapping[str, Any], mark: Mapping[str, Any], kind: str, names: dict[str, str]) -> dict[str, Any]:
+def _part(block: Mapping[str, Any], mark: Mapping[str, Any], kind: str, names: Mapping[str, str]) -> dict[str, Any]:
     rest = mark.get("part", {})
     if block["type"] == "tool_use":
-        names[block["id"]] = block["name"]
         args = mark["args"] if "args" in mark and parsed(mark["args"]) == block["input"] else block["input"]
         return {"part_kind": "tool-call", "tool_name": block["name"], **rest, "tool_call_id": block["id"], "args": args}
     if block["type"] == "tool_result":

@@ -35,13 +35,17 @@ class View(NamedTuple):
 
 
 def viewed(message: ModelMessage) -> View:
-    """The message without its system prompts, and without the notes that pydantic-ai makes for itself."""
+    """The message without its system prompts, without texts of nothing but white space, and without the notes that
+    pydantic-ai makes for itself.
+    """
     (dump,) = ModelMessagesTypeAdapter.dump_python([message], mode="json")
     about = {name: value for name, value in dump.items() if name not in NOT_SAID and value is not None}
     view = View("assistant" if dump["kind"] == "response" else "user", [], [])
     for place, part in enumerate(dump["parts"]):
         key = _key(part, dump["timestamp"] if view.role == "assistant" else None, place)
         for block in _blocks(part):
+            if block["type"] == "text" and not block["text"].strip():
+                continue  # nor has a log texts that say nothing
             block[MARK] = {"key": key, **block.pop(MARK)}
             view.blocks.append(block)
             view.keys.append(key)
@@ -49,6 +53,18 @@ def viewed(message: ModelMessage) -> View:
     if said is not None:
         said[MARK]["message"] = about
     return view
+
+
+def keys_of(message: Mapping[str, Any]) -> set[str]:
+    """Of the parts that a message of an engine was made of."""
+    return {mark["key"] for mark in bare(message["content"])[1]}
+
+
+def bare(content: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Blocks without their marks, and these without what they say of the whole message: a run adds to that."""
+    blocks = [block for block in content if MARK in block] if isinstance(content, list) else []
+    ours = [{name: value for name, value in block[MARK].items() if name != "message"} for block in blocks]
+    return [{**block, MARK: None} for block in (blocks if len(blocks) == len(content) else ())], ours
 
 
 def _key(part: Mapping[str, Any], answered: object, place: int) -> str:
