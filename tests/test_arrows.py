@@ -138,6 +138,7 @@ def test_only_the_command_line_needs_more_than_the_standard_library(module):
     where_it_is_there = {  # what an extra brings
         "context.tokens": {"bpe_openai"},
         "frameworks.langchain": {"langchain", "langchain_core", "langgraph"},
+        "frameworks.langchain_call": {"langchain", "langchain_core"},
         "frameworks.langchain_messages": {"langchain_core", "pydantic_core"},
         "frameworks.openai_agents": {"agents"},
         "frameworks.pydantic_ai": {"pydantic_ai"},
