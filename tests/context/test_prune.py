@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from rehydrate.context import prune as module
+from rehydrate.context.hidden import GO_ON
 from rehydrate.context.prune import is_error, placeholder, prune
 from rehydrate.context.results import FLOOR_TOKENS, content_text, over_budget, replaced
 from rehydrate.context.units import arrange
@@ -86,6 +87,13 @@ def test_nothing_goes_before_there_are_30_messages(count, is_due):
     messages = conversation(3_000, kept=10)
     messages += [asked()] * (count - len(messages))
     assert bool(passed(messages)) is is_due
+
+
+def test_what_nobody_has_said_is_none_of_the_30_messages():
+    messages = conversation(3_000, kept=10)
+    messages += [asked()] * (29 - len(messages))
+    assert passed([*messages, GO_ON]) == []
+    assert passed([*messages[:14], GO_ON], idle_s=900) == []
 
 
 def test_t58_results_under_200_tokens_stay_and_do_not_count():

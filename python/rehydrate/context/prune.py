@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from .messages import Block, Message
+from .messages import Block, Message, is_hidden
 from .meter import Meter
 from .policy import Rank
 from .results import (
@@ -73,22 +73,24 @@ def prune(
     down to half of that, the newest 10 turns with calls left alone; after a pause of `idle_s` that is longer than
     `cache_lifetime_s`, of a list of 15 or more all but the newest 3 turns.  None where nobody knows a budget or a
     pause: without a budget there is no mark, and only a pause takes anything out.
-    `reactive`, for a request that was refused: of a list of 10 or more all but the newest 3 turns.
+    `reactive`, for a request that was refused: of a list of 10 or more all but the newest 3 turns.  What nobody has
+    said does not count for the length of a list.
 
     First to go are results of tools that only read, then of those that write, then errors; the oldest first.  `ranks`
     tells a call's kind.  `is_decided`: which results are left as they are.  `has_recall`: whether the model
     has a tool that brings results back.
     """
+    said = sum(not is_hidden(each) for each in messages)
     mark = 0  # in hundredths of a token
     if mode == "reactive":
         kept, least = _KEPT_TURNS_REACTIVE, _LEAST_MESSAGES_REACTIVE
-    elif idle_s is not None and idle_s > cache_lifetime_s and len(messages) >= _LEAST_MESSAGES_IDLE:
+    elif idle_s is not None and idle_s > cache_lifetime_s and said >= _LEAST_MESSAGES_IDLE:
         kept, least = _KEPT_TURNS_IDLE, _LEAST_MESSAGES_IDLE
     else:
         if input_budget is None or input_budget <= 0:
             return []
         kept, least, mark = _KEPT_TURNS, _LEAST_MESSAGES, input_budget * percent
-    if len(messages) < least:
+    if said < least:
         return []
     found = _prunable(messages, meter=meter, kept=kept, is_decided=is_decided)
     left = sum(size for _, size in found)
