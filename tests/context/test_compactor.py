@@ -69,6 +69,25 @@ def test_a_compaction_that_was_asked_for_fails_where_its_checkpoint_is_beyond_th
     assert agent.engine.compact() is not None
 
 
+@pytest.mark.parametrize(
+    ("error", "state"), [(OSError(5, "Input/output error"), "failed"), (KeyboardInterrupt(), "interrupted")]
+)
+def test_what_a_compaction_comes_out_with_ends_its_attempt(log, error, state, monkeypatch):
+    def broken(*_, **__):
+        raise error
+
+    agent = Agent(log, window=100_000)
+    for _ in range(8):
+        agent.turn()
+    agent.ask()
+    with monkeypatch.context() as patched:
+        patched.setattr("rehydrate.context.compacting.Task.plan", broken)
+        with pytest.raises(type(error)):
+            agent.engine.compact()
+    assert types_in(log)[-2:] == [(ATTEMPT, "open"), (ATTEMPT, state)]
+    assert agent.engine.compact() is not None
+
+
 @pytest.mark.parametrize("words", range(7_300, 7_800, 60))
 def test_next_to_no_room_beside_the_fixed_part_makes_no_compaction_that_cannot_be_kept(log, words):
     agent = Agent(log, window=12_000)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from rehydrate.context import Aborted, Policy
+from rehydrate.context import Aborted, Meter, Policy
 from rehydrate.context.checkpoint import Checkpoint
 from rehydrate.context.ledger import HEADINGS
 from rehydrate.context.records import ATTEMPT, BREAKER
@@ -95,7 +95,8 @@ def test_what_a_model_writes_is_in_the_summary_beside_all_the_rest(due, tmp_path
     assert "all went well" in said.prose
     assert "answer each request in turn" in [item.payload for item in said.items]
     (asked,) = model.requests
-    assert (asked.max_tokens, asked.temperature, asked.timeout_s) == (8_000, 0.0, 60.0)
+    assert (asked.max_tokens, asked.temperature, asked.timeout_s) == (WINDOW // 2, 0.0, 60.0)
+    assert Meter().counter.count(asked.prompt) + asked.max_tokens <= WINDOW
     assert "Answer to " in asked.prompt
     assert sent(engine_of(SessionLog(log.place, cwd="/"), window=WINDOW).prepare(REQUEST)) == sent(projection)
 

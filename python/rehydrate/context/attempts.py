@@ -13,7 +13,7 @@ from ..redact import mask
 from .answers import Lack, NoSummary, text_of
 from .prose import TEXT_CHARS
 from .refusals import Refusal, classify
-from .summariser import MAX_TOKENS, SYSTEM, Aborted, Material, Summariser, SummaryRequest
+from .summariser import MAX_TOKENS, SYSTEM, Material, Summariser, SummaryRequest, is_stop
 
 ATTEMPTS = 3
 """Calls of a summariser in one compaction, whatever the reasons."""
@@ -78,18 +78,19 @@ def ask(
     judge: Callable[[str], bool],
     run: Callable[[Callable[[], Any], float], Any],
     attempts: int = ATTEMPTS,
+    max_tokens: int = MAX_TOKENS,
 ) -> Told | Failed:
     """The text of a summary, or why there is none.
 
     `material`: not empty.  `format`: of a response that the summariser gives whole.  `judge`: whether what is made of
     a text is small enough; what it raises comes out of here.  `run`: calls what it is given and gives what that gives,
-    or raises TimeoutError after so many seconds.  `Aborted` and what is no `Exception` come out of here as they are.
+    or raises TimeoutError after so many seconds.  `max_tokens`: of an answer.  `Aborted` and what is no `Exception`
+    come out of here as they are.
     """
     remark = ""
-    answer = MAX_TOKENS
     failed = Failed("empty_exhausted", "there is nothing to summarise", 0)
     for attempt in range(1, attempts + 1):
-        request = SummaryRequest(SYSTEM, material.prompt(remark), max_tokens=answer, attempt=attempt)
+        request = SummaryRequest(SYSTEM, material.prompt(remark), max_tokens=max_tokens, attempt=attempt)
         try:
             text = _text(run(partial(summariser, request), request.timeout_s), format)
         except NoSummary as error:
@@ -98,13 +99,14 @@ def ask(
             failed = Failed(code, str(error), attempt)
             continue
         except Exception as error:
-            if isinstance(error, Aborted) or type(error).__name__ == "CancelledError":
+            if is_stop(error):
                 raise
             found = classify(error.body if isinstance(error, _Refused) else error)
             failed = Failed(_code(error, found), _told(error), attempt)
             if failed.code == "context_exhausted":
-                answer = answer if found.limit is None else max(1, min(answer, found.limit // 2))
-                less = _less(material, found, answer=answer)
+                if found.limit is not None:
+                    max_tokens = max(1, min(max_tokens, found.limit // 2))
+                less = _less(material, found, answer=max_tokens)
                 if less is None:
                     return failed
                 material = less

@@ -123,7 +123,8 @@ class Author:
         material = _material(task, plain, focus=focus, more=more)
         if material.is_empty:
             return Written()
-        fitting = material if window is None else material.within(max(window - MAX_TOKENS, window // 2))
+        answer = MAX_TOKENS if window is None else min(MAX_TOKENS, window // 2)
+        fitting = material if window is None else material.within(window - answer)
         if fitting is None:
             return Written(None, "context_exhausted", breaker.failed(window=window, asked=asked, now_s=self._clock()))
         found = ask(
@@ -133,6 +134,7 @@ class Author:
             judge=judge,
             run=self._waiting.run,
             attempts=HALF_OPEN_ATTEMPTS if phase == "half_open" else ATTEMPTS,
+            max_tokens=answer,
         )
         if isinstance(found, Failed):
             return Written(None, found.code, breaker.failed(window=window, asked=asked, now_s=self._clock()))

@@ -7,7 +7,7 @@ these is waited for the conversation may go on: then it is looked at anew, and w
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +21,7 @@ from .breaker import Breaker
 from .checkpoint import Checkpoint, commit
 from .compacting import Task, compaction_of, irreducible_key, is_blocked
 from .cutoff import Cut
-from .errors import BadCheckpoint, CommitFailed, ContextError, Holder, Superseded
+from .errors import BadCheckpoint, CommitFailed, Holder, Superseded
 from .explain import holders_in
 from .ledger import OPENING
 from .messages import Message
@@ -98,8 +98,12 @@ class Compactor:
         self._note(records.attempt(name, "open", after=scene.state.tip), durable=False)
         try:
             return self._compact(task, name, focus=focus, prunes=prunes)
-        except ContextError:
-            self._note(records.attempt(name, "failed", after=self._follow().tip), durable=False)
+        except BaseException as error:
+            from .summariser import is_stop
+
+            state = "interrupted" if is_stop(error) else "failed"
+            with suppress(OSError, SessionError):  # then an engine that is new settles it
+                self._note(records.attempt(name, state, after=self._follow().tip), durable=False)
             raise
 
     def within(self, stage: Stage) -> "Compactor":
@@ -140,11 +144,7 @@ class Compactor:
         written = Written()
         more = partial(self._files, lines=MATERIAL_LINES)
         if self._author.writes and planned.outcome == "completed" and task.is_worth_it(planned):
-            try:
-                written = self._author.write(task, planned, focus=focus, more=more)
-            except BaseException:  # the user has stopped it, which counts as nothing
-                self._note(records.attempt(name, "interrupted", after=self._follow().tip), durable=False)
-                raise
+            written = self._author.write(task, planned, focus=focus, more=more)
             task, planned, written = self._with(written, task, planned, prunes)
             if written.failure is not None and written.breaker is not None:
                 self._note(written.breaker.record(after=task.scene.state.tip))

@@ -92,6 +92,11 @@ class Aborted(Exception):
     """Raised by a summariser whose user has stopped it: nothing is counted, and nothing has happened."""
 
 
+def is_stop(error: BaseException) -> bool:
+    """Whether an error is none, but somebody has stopped what was under way."""
+    return not isinstance(error, Exception) or isinstance(error, Aborted) or type(error).__name__ == "CancelledError"
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Material:
     """What a summary is made of; what makes it smaller gives another."""
