@@ -12,6 +12,7 @@ from rehydrate.context import (
     CompactionBlocked,
     Meter,
     Refused,
+    Violation,
     violations,
 )
 from rehydrate.context.reactive import is_delivered
@@ -316,6 +317,27 @@ def test_pinned_messages_stay_word_for_word_through_a_snip(log, broken):
     assert agent.engine.explain()["pinned"] == 1
 
 
+def test_a_pinned_message_that_a_checkpoint_keeps_behind_its_summary_stays_word_for_word(log):
+    def step(name, words):
+        engine.append(assistant({"type": "tool_use", "id": name, "name": "x", "input": {}}), user(result(name, words)))
+
+    engine = engine_of(log, window=100_000)
+    engine.append(user("Begin."), assistant("word " * 8_000))
+    step("old", "one " * 800)
+    engine.pin(engine.append(user("Never push to main.")))
+    engine.append(assistant("Yes."))
+    for name in ("pruned", "a", "b", "c"):
+        step(name, "two " * 800 if name == "pruned" else "few")
+    engine.prepare(request_of())
+    kept = engine.overflow(TooLong()).checkpoint or restore(log.path).checkpoint
+    assert [each["role"] for each in kept.messages][-2:] == ["assistant", "user"]  # up to what was pruned
+    assert {"role": "user", "content": "Never push to main."}.items() <= kept.messages[-4].items()
+    engine.append(assistant("word " * 8_000), user("Go on."), assistant("word " * 8_000), user("Go on."))
+    assert engine.compact() is not None
+    assert "Never push to main." in sent(again(log, window=100_000).prepare(request_of()))
+    assert engine.explain()["pinned"] == 1
+
+
 # -- images -----------------------------------------------------------------------------------------------------------
 
 
@@ -416,6 +438,19 @@ def test_a_pinned_picture_is_not_left_out(log):
     raises(engine, MEDIA)
 
 
+@pytest.mark.parametrize("said", [MEDIA, "messages.1.content.0: Invalid `signature` in `thinking` block"])
+def test_nothing_is_left_out_where_the_rest_would_not_be_valid(log, monkeypatch, said):
+    agent = at_work(log)
+    agent.engine.append(user(text("Look:"), picture("large", 900)))
+    before = sent(agent.prepare())
+    wrong = [Violation("empty", 0, "there is no message of the user")]
+    with monkeypatch.context() as patch:
+        patch.setattr("rehydrate.context.reactive.violations", lambda *_, **__: wrong)
+        raises(agent.engine, said)
+    assert sent(agent.prepare()) == before
+    assert sent(agent.engine.overflow(said)) != before
+
+
 def test_where_there_is_no_picture_the_error_is_raised_again(log):
     raises(at_work(log).engine, MEDIA)
 
@@ -464,6 +499,20 @@ def test_thoughts_that_were_left_out_stay_so_after_a_compaction(log):
     assert thoughts_in(agent.prepare()) <= 1
     agent.answer(agent.prepare())
     agent.turn()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`",
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "Function call is missing a thought_signature in functionCall parts.",
+    ],
+)
+def test_where_the_provider_says_that_thoughts_are_missing_none_are_left_out(log, said):
+    agent = at_work(log)
+    assert thoughts_in(agent.prepare()) > 0
+    raises(agent.engine, said)
 
 
 @pytest.mark.parametrize("format", ["openai-responses", "anthropic"])

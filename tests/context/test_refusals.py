@@ -17,7 +17,8 @@ TOO_LONG = "prompt is too long: 200251 tokens > 200000 maximum"
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{at}-{row['provider']}-{row['kind']}" for at, row in enumerate(ROWS)])
 def test_what_a_provider_says_is_understood(row):
-    assert classify(row["error"]) == Refusal(row["kind"], row["limit"], row["tokens"])
+    lacks_thoughts = row.get("lacks_thoughts", False)
+    assert classify(row["error"]) == Refusal(row["kind"], row["limit"], row["tokens"], lacks_thoughts)
 
 
 class _Error(Exception):

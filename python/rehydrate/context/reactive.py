@@ -96,7 +96,7 @@ class Reactive:
             return False
         if refusal.kind == "malformed":
             has_thoughts = any(without_thoughts(each) is not each for each in scene.work.messages)
-            return has_thoughts and self._omit(scene, "malformed", thoughts=True)
+            return has_thoughts and not refusal.lacks_thoughts and self._omit(scene, "malformed", thoughts=True)
         is_media = refusal.kind == "media" or (refusal.kind == "context" and _is_of_media(refusal, scene))
         if is_media and self._omit(scene, "media", digests=_suspects(scene)):
             return True

@@ -37,6 +37,8 @@ class Refusal:
     tokens: int | None = None
     """How many tokens the request had, as the error says, without those kept for the answer where it tells them apart;
     None: it does not say."""
+    lacks_thoughts: bool = False
+    """`malformed`: thoughts are missing, and to leave out more of them would not help."""
 
 
 def classify(error: BaseException | Mapping[str, Any] | str) -> Refusal:
@@ -49,7 +51,7 @@ def classify(error: BaseException | Mapping[str, Any] | str) -> Refusal:
     said.statuses.update(int(each[1]) for each in _STATUS.finditer(text))
     kind = _kind(text, said.statuses)
     if kind != "context":
-        return Refusal(kind)
+        return Refusal(kind, lacks_thoughts=kind == "malformed" and _LACKING.search(text) is not None)
     return Refusal(kind, said.limit or _number(_LIMITS, text), said.tokens or _number(_TOKENS, text))
 
 
@@ -239,6 +241,13 @@ _MALFORMED = _any(
     r"encrypted[ _]content[^\n]{0,80}(?:not be (?:verified|decrypted)|invalid)",
     r"invalid_encrypted_content",
     r"item with id \S+ not found",
+)
+_LACKING = _any(
+    r"expected thinking or redacted_thinking",
+    r"missing (?:a |the )?thought[ _]signature",
+    r"thought[ _]signature[^\n]{0,40}(?:missing|required)",
+    r"reasoning_content[^\n]{0,60}(?:must be passed|missing|required)",
+    r"missing reasoning_content",
 )
 _IMAGE = r"\b(?:images?|image_url|input_image|pdfs?|documents?|audio|videos?|media(?! type))\b"
 _TROUBLE = (
