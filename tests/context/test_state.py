@@ -1,10 +1,11 @@
+import json
 import random
 from contextlib import suppress
 from dataclasses import fields
 
 import pytest
 
-from rehydrate.context import Engine, Policy, Request, Superseded, checkpoint
+from rehydrate.context import FORMATS, Engine, Policy, Request, Superseded, checkpoint
 from rehydrate.context import records as made
 from rehydrate.context.handoff import message_id
 from rehydrate.context.omitting import digest_of
@@ -111,6 +112,48 @@ def test_what_was_appended_is_read_as_all_is_read_anew(log, seed):
             step(log, draw, script, uuids)
         state = follow(log, state)
         assert seen(state) == seen(read(log.path, tip=log.tip))
+
+
+ODD = {
+    "half a pair": "x \ud83d y \udcff",
+    "escapes": "\\ud83d \x00 \u2028 \ufffe",
+    "many digits": {"n": 10**400, "m": -(2**80), "f": 1e308},
+    "a name": {"\udc00": ["\ud800", "\U0001f600"]},
+    "levels": json.loads("[" * 400 + "]" * 400),
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_odd_values_are_read_as_they_follow_as_they_are_read_anew(log, odd):
+    log.append(user("one"))
+    state = follow(log, None)
+    log.append(assistant([{"type": "tool_use", "id": "c1", "name": "ls", "input": {"of": odd}}]))
+    log.append(user([result("c1", json.dumps(odd, ensure_ascii=False))]))
+    log.append(
+        made.put(
+            "Exact next action",
+            f"say {odd if isinstance(odd, str) else 'x'}",
+            status="open",
+            supersedes=None,
+            after=log.tip,
+        )
+    )
+    assert seen(follow(log, state)) == seen(read(log.path, tip=log.tip))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_half_a_surrogate_pair_is_never_sent(log, format):
+    engine = Engine(log, window=None)
+    for number in range(3):
+        engine.append(
+            {"role": "user", "content": f"{number} \ud83d"},
+            {"role": "assistant", "content": "\udcff"},
+            format="anthropic",
+        )
+        engine.append({"role": "user", "content": "and?"}, format="anthropic")
+        sent = engine.prepare(Request(model="m", format=format)).messages
+        assert "\ufffd" in json.dumps(sent, ensure_ascii=False).encode().decode()  # which raises for half a pair
+        assert sent == Engine(log, window=None).prepare(Request(model="m", format=format)).messages
 
 
 def test_what_plainly_follows_is_read_alone(log, monkeypatch):

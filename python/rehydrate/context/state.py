@@ -5,7 +5,6 @@ All of it is read from the file, so that an engine that is new knows what the on
 is read alone where that is plainly what follows; anything else is read anew, and gives the same.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from rehydrate.entries import metadata
+from rehydrate.scan._decode import load_line
 from rehydrate.session import NotASession, Place, Session, SessionError, SessionLog
 from rehydrate.session.agents import REFERENCE
 from rehydrate.session.compacting import adopt
@@ -271,11 +271,8 @@ def _advance(state: State, path: str) -> bool:
 
 
 def _take(state: State, line: bytes) -> bool:
-    try:
-        record = json.loads(line) if check(line) else None
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict) or not isinstance(kind := record.get("type"), str) or kind in _NOT_FOLLOWED:
+    record = load_line(line) if check(line) else None  # as one that reads all of it anew decodes it
+    if record is None or not isinstance(kind := record.get("type"), str) or kind in _NOT_FOLLOWED:
         return False
     if kind in _PLAIN:
         uuid = record.get("uuid")
