@@ -81,6 +81,35 @@ def test_a_reply_that_the_provider_has_counted_is_not_counted_again(log):
     assert 3_500 < snapshot.tokens < 3_520
 
 
+@pytest.mark.parametrize("is_observed", [True, False], ids=["observed", "appended by the host"])
+def test_no_message_of_a_reply_of_several_is_counted_again(log, is_observed):
+    agent = Agent(log)
+    agent.ask()
+    agent.prepare()
+    call = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"path": "x" * 400}}
+    reply = [{"role": "assistant", "content": each} for each in ("I look. " * 50, "Now. " * 50, [call])]
+    if is_observed:
+        agent.engine.observe(usage("anthropic", 3_000, 500), reply)
+    else:
+        agent.engine.append(*reply)
+        agent.engine.observe(usage("anthropic", 3_000, 500))
+    agent.engine.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]})
+    for engine in (agent.engine, again(log)):
+        assert 3_500 < engine.prepare(agent.request).snapshot.tokens < 3_520
+    agent.engine.append({"role": "user", "content": "Go on."})
+    assert 3_500 < agent.prepare().snapshot.tokens < 3_540
+
+
+def test_an_answer_that_the_provider_has_not_counted_is_counted(log):
+    agent = Agent(log)
+    agent.ask()
+    agent.prepare()
+    agent.engine.observe(usage("anthropic", 3_000, 500), {"role": "assistant", "content": "Yes."})
+    agent.engine.append({"role": "assistant", "content": "And more. " * 100})
+    agent.engine.append({"role": "user", "content": "Go on."})
+    assert agent.prepare().snapshot.tokens > 3_600
+
+
 def test_a_reply_that_the_host_has_appended_is_not_appended_again(log):
     agent = Agent(log)
     agent.ask()

@@ -225,13 +225,15 @@ def measure(
     reserve: int | None = None,
     control: Sequence[Message] = (),
     baseline: Baseline | None = None,
+    replied: int = 1,
     revision: str = "",
     handoff_percent: int = HANDOFF_PERCENT,
     compaction_percent: int | None = COMPACTION_PERCENT,
 ) -> Snapshot:
     """The snapshot of a request that sends `messages` and after them `control`, which the log does not hold.
 
-    `reserve`: the request's cap of its answer, None for the usual one.  `revision`: of the history that `messages` are
+    `reserve`: the request's cap of its answer, None for the usual one.  `replied`: so many messages are the reply that
+    `baseline` has counted, if there is one.  `revision`: of the history that `messages` are
     of.  `compaction_percent`: None for no line.
 
     The baseline holds while model and revision are its own and what follows the messages that it counted begins with
@@ -241,7 +243,7 @@ def measure(
     mark = fingerprint(model=model, system=system, tools=tools)
     label: Label = "local_estimate"
     if baseline and (baseline.model, baseline.revision) == (model, revision) and _replied(messages, baseline.sent):
-        since = meter.messages(messages[baseline.sent + 1 :]) + meter.messages(control)
+        since = meter.messages(messages[baseline.sent + replied :]) + meter.messages(control)
         before = raised(baseline.fixed, meter.ratio) if isinstance(meter, Raised) else baseline.fixed
         tokens = baseline.floor + since + max(0, fixed - before)
         label = "provider_plus_estimate" if since or mark != baseline.fingerprint else "provider"

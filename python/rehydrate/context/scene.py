@@ -126,6 +126,7 @@ class Stage:
             reserve=self.policy.reserve,
             control=request.control,
             baseline=baseline,
+            replied=1 if baseline is None or state.usage is None else _replied(work, baseline.sent, state.usage),
             revision="" if baseline is None else baseline.revision,
             handoff_percent=self.policy.handoff_percent,
             compaction_percent=self.policy.compaction_percent,
@@ -192,6 +193,22 @@ def _baseline(said: Mapping[str, Any] | None, digests: Sequence[bytes]) -> Basel
     except (KeyError, TypeError):
         return None  # no engine has written that
     return found if holds else None
+
+
+def _replied(work: Assembled, sent: int, usage: Mapping[str, Any]) -> int:
+    """How many messages behind those that were sent are the answer: an answer that came as several messages without an
+    id is not one message, and the record of its count names its last entry.
+    """
+    stop = sent + 1
+    last: int | None = None
+    while stop < len(work.messages) and work.messages[stop].get("role") == "assistant":
+        if last is None:  # nearly never is there a second one
+            places = range(len(work.said) - 1, -1, -1)
+            last = next((at for at in places if work.said[at].uuid == usage.get("after")), -1)
+        if min(work.sources[stop], default=len(work.said)) > last:
+            break
+        stop += 1
+    return stop - sent
 
 
 class Remembering(Meter):
