@@ -26,6 +26,8 @@ class AsyncEngine:
     """
 
     def __init__(self, engine: Engine) -> None:
+        if not isinstance(engine, Engine):
+            raise TypeError(f"an AsyncEngine is made of an `Engine`, and not of {type(engine).__name__}")
         self.engine = engine
         """The engine that it is made of."""
 

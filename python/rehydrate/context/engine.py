@@ -29,6 +29,7 @@ from .compactor import Compactor, Outcome, committing
 from .cutoff import CONTINUED_MOST, Cut, higher_cap, whole_part
 from .errors import CompactionBlocked, ContextExhausted, InvalidProjection, OutputCapped, Superseded, WindowFull
 from .explain import explain
+from .given import a_count, a_function, a_text
 from .handoff import hand_over
 from .hooks import Compacting, Hooks, Prepared
 from .hostledger import HostLedger
@@ -83,13 +84,14 @@ class Engine:
         may raise CompactionBlocked; what else it raises is a warning.
 
         A compaction that was begun and not ended is noted as interrupted.  Raises TypeError for what is no log,
-        meter or policy, ValueError for a window that is none.
+        meter, policy or function, ValueError for a window that is none.
         """
         if not isinstance(log, SessionLog):
             raise TypeError(f"an engine is made of a log, as `Sessions(...).new` gives it, not of {type(log).__name__}")
         self.log = log
         self.policy = Policy() if policy is None else policy
         self._stage = Stage(window=window, meter=Meter() if meter is None else meter, policy=self.policy)
+        a_function(clock, "`clock`")
         self._clock = clock
         self._lock = threading.RLock()
         self._waiting = Waiting(self._lock)
@@ -208,8 +210,9 @@ class Engine:
         `usage`, `reply`, `provider`: as for `observe`.  `highest`: what the model can give at most, in tokens; None:
         nobody knows it, and the cap is doubled.  Raises what `observe` and `prepare` raise.
         """
-        if limit < 1:
-            raise ValueError(f"no answer has a cap of {limit} tokens")
+        a_count(limit, "the cap of an answer", least=1)
+        if highest is not None:
+            a_count(highest, "the highest cap")
         with self._waiting.turn():
             sent, state = self._last_sent(), self._follow()
             told = self._stage.counted(self._last_sent(), usage, provider=provider)
@@ -252,11 +255,14 @@ class Engine:
 
         `reason`: `manual`, `turn_limit`, `context_limit` or `threshold`.  `focus`: what a model is told that the
         summary is to dwell on; without a `summariser` it changes nothing.  What is not known of the next request is
-        taken from the last one.  Raises ValueError for another reason, CompactionBlocked, CommitFailed, and Superseded
+        taken from the last one.  Raises ValueError for another reason, TypeError for a focus that is no text,
+        CompactionBlocked, CommitFailed, and Superseded
         when another process has compacted the session meanwhile: then its compaction counts.
         """
         if not isinstance(reason, str) or reason not in REASONS:
             raise ValueError(f"a compaction has no reason {reason!r:.80}; there are {', '.join(sorted(REASONS))}")
+        if focus is not None:
+            a_text(focus, "a focus")
         with self._waiting.turn():
             scene = self._look(ANY if self._sent is None else self._sent.request)
             return self._compactor.compact(scene, reason=reason, focus=focus).checkpoint

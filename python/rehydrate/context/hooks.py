@@ -5,8 +5,10 @@ not prepare or compact with the same engine: that waits for it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
+
+from .given import a_function
 
 if TYPE_CHECKING:
     from .summariser import Summariser
@@ -43,3 +45,9 @@ class Hooks:
     summariser: "Summariser | None" = None
     prepared: Callable[[], Prepared | None] | None = None
     before_compaction: Callable[[Compacting], object] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises TypeError for what cannot be called."""
+        for each in fields(self):
+            if (given := getattr(self, each.name)) is not None:
+                a_function(given, f"`{each.name}`")

@@ -31,7 +31,7 @@ class HostLedger:
 
     def put(self, heading: str, payload: str, *, status: str = "open", supersedes: str | None = None) -> str:
         """Add an item, which every compaction keeps word for word; gives its id.  `supersedes`: the id of an item that
-        no longer holds.  Raises ValueError as `Ledger.put` does.
+        no longer holds.  Raises ValueError and TypeError as `Ledger.put` does.
         """
         ledger, tip = self._current()
         ledger.put(heading, payload, status=status, supersedes=supersedes)  # which says what is wrong with it

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
 
+from rehydrate.context.given import a_text
 from rehydrate.context.messages import Message, blocks
 from rehydrate.digest import sha256
 
@@ -80,7 +81,11 @@ class Item:
     """A model has written it in a summary: it gives way to everything else, and counts for `TOLD`."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what could not be written down and read again as it is."""
+        """Raises ValueError for what could not be written down and read again as it is; TypeError for what is no
+        text.
+        """
+        a_text(self.heading, "the heading of an item")
+        a_text(self.payload, "the payload of an item")
         if not fits(self.heading, self.payload):
             raise ValueError(
                 f"an item of a ledger is one line of at most {PAYLOAD_CHARS} characters under a heading of at most "
@@ -118,7 +123,7 @@ class Ledger:
         longer holds.  White space around the payload is dropped.
 
         Raises ValueError for a heading or payload that is empty, too long or of several lines, an unknown status, and
-        an id that is not there.
+        an id that is not there; TypeError for what is no text.
         """
         draft = Draft(self)
         draft.put(heading, payload, seq=seq, status=status, supersedes=supersedes)
@@ -253,6 +258,8 @@ class Draft:
         self, heading: str, payload: str, *, seq: int | None = None, status: str = "open", supersedes: str | None = None
     ) -> None:
         """As `Ledger.put`; what raises has changed nothing."""
+        a_text(heading, "the heading of an item")
+        a_text(payload, "the payload of an item")
         item = Item(heading_of(heading), payload.strip(), status, seq)
         if supersedes is not None:
             self.close(supersedes, status="superseded")
@@ -267,9 +274,9 @@ class Draft:
 
     def close(self, id: str, *, status: str) -> None:
         """As `Ledger.close`; what raises has changed nothing."""
-        item = self._items.get(id)
+        item = self._items.get(id) if isinstance(id, str) else None
         if item is None:
-            raise ValueError(f"no item of the ledger has the id {id!r}: take it from an item's `id`")
+            raise ValueError(f"no item of the ledger has the id {id!r:.80}: take it from an item's `id`")
         self._items[id] = replace(item, status=status)
         self._settle(id, was_open=item.status == "open")
 

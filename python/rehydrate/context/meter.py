@@ -53,8 +53,10 @@ class Meter:
     """Counts messages in the neutral form; see `rehydrate.context.messages`."""
 
     def __init__(self, counter: TokenCounter | None = None) -> None:
-        """`counter`: None for `default_counter()`."""
+        """`counter`: None for `default_counter()`.  Raises TypeError for what is no counter."""
         self.counter = default_counter() if counter is None else counter
+        if not callable(getattr(self.counter, "count", None)) or not hasattr(self.counter, "is_exact"):
+            raise TypeError(f"a counter is a `TokenCounter`, and no {type(counter).__name__}")
 
     def block(self, block: Block) -> int:
         """Tokens of one block, at least 1."""

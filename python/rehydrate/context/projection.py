@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import Holder, Violation
+from .given import a_list, a_text, neutral
 from .messages import Message
 from .wire import FORMATS, format_named
 
@@ -32,10 +33,16 @@ class Request:
 
 
 def checked(request: Request) -> None:
-    """Raises TypeError for what is no request, and ValueError for a format that there is none of."""
+    """Raises TypeError for what is no request, or one with something else in it than it says, and ValueError for a
+    format that there is none of.
+    """
     if not isinstance(request, Request):
         raise TypeError(f"a request is a `Request(model=..., format=...)`, and no {type(request).__name__}")
     format_named(request.format)
+    a_text(request.model, "the model of a request")
+    a_list(() if request.tools is None else request.tools, "the tools of a request")
+    if request.control != ():
+        neutral(request.control, "the control messages of a request")
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,10 +147,8 @@ class Stage:
         `provider`: None: that of the format of the request.  Raises TypeError for what is no usage, ValueError for one
         that cannot be read.
         """
-        if usage is not None and not isinstance(usage, Mapping):
-            raise TypeError(f"a usage is an object, as the provider gave it, and no {type(usage).__name__}")
         request = scene.request
-        counted = usage_of(usage or {}, provider=provider or request.format)
+        counted = usage_of({} if usage is None else usage, provider=provider or request.format)
         baseline = Baseline.after(
             counted,
             snapshot=scene.snapshot,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import ContextExhausted, InvalidProjection
+from .given import a_count, a_list
 from .ledger import Ledger
 from .messages import Block, Message, calls, has_thoughts, is_request, kind_of, marked, results, text
 from .meter import MESSAGE, Meter
@@ -37,10 +38,15 @@ def trim(
 
     Raises ContextExhausted where not even the active request, cut, fits with what must stay; ValueError for what is
     no message of the format, and no such format, or nothing that JSON can hold; InvalidProjection where a message
-    that stays breaks the format's rules in a way that no repair is known for.
+    that stays breaks the format's rules in a way that no repair is known for; TypeError for what is no list, number or
+    meter.
     """
     form = format_named(format)
-    meter = meter or Meter()
+    a_list(messages, "messages")
+    a_count(budget, "a budget")
+    meter = Meter() if meter is None else meter
+    if not isinstance(meter, Meter):
+        raise TypeError(f"a meter is a `Meter(counter)`, and no {type(meter).__name__}")
     read = form.read(messages)
     pending = _pending(read)
     source = repair(read, pending=pending).messages

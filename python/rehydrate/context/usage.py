@@ -72,10 +72,12 @@ def usage_of(raw: Mapping[str, Any], *, provider: str) -> Usage:
     """The usage in a provider's reply, `raw` being its member `usage` (Gemini: `usageMetadata`) as a mapping.
 
     Only whole numbers from 0 count.  `ValueError` for another provider than one of `PROVIDERS`, and for a sum over
-    several calls, which says nothing of what the context holds.
+    several calls, which says nothing of what the context holds; `TypeError` for what is no mapping.
     """
-    if provider not in _PROVIDERS:
-        raise ValueError(f"{provider!r} is no provider whose usage is known; there are {', '.join(PROVIDERS)}")
+    if not isinstance(raw, Mapping):
+        raise TypeError(f"a usage is an object, as the provider gave it, and no {type(raw).__name__}")
+    if not isinstance(provider, str) or provider not in _PROVIDERS:
+        raise ValueError(f"{provider!r:.80} is no provider whose usage is known; there are {', '.join(PROVIDERS)}")
     said: Mapping[str, Any] = {_snake(name): value for name, value in raw.items()}
     _refuse_sums(said)
     if provider == "anthropic":

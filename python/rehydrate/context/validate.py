@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import InvalidProjection, Violation
+from .given import a_list, neutral
 from .messages import Message
 from .wire import Format, Turn, format_named
 
@@ -26,9 +27,12 @@ def violations(
 
     `format`: a name of `FORMATS`, ValueError for another.  `source`: the neutral messages that they were made of, to
     hold the thoughts in them against: an answer has its own, unchanged, or no answer of its loop of tools in the list
-    has any.  None: thoughts are taken as they are.
+    has any.  None: thoughts are taken as they are.  Raises TypeError for what is no list.
     """
     form = format_named(format)
+    a_list(messages, "messages")
+    if source is not None:
+        neutral(source, "what messages were made of")
     turns = form.outline(messages)
     found = [
         Violation(code, turn.place, f"message {turn.place} {what}") for turn in turns for code, what in turn.faults
