@@ -5,7 +5,7 @@ import pytest
 from rehydrate.context import FORMATS, InvalidProjection, Meter
 from rehydrate.context.assembling import Assembler, assemble
 from rehydrate.context.results import over_budget
-from rehydrate.context.steady import Held, Judged, Written
+from rehydrate.context.steady import Held, Judged, Writer
 from rehydrate.context.view import Said
 
 from .agents import Script
@@ -29,7 +29,7 @@ def growing(messages, draw):
 @pytest.mark.parametrize("seed", range(40))
 def test_what_grows_is_written_as_what_is_whole(format, seed):
     draw = random.Random(seed)
-    written = Written()
+    written = Writer()
     for work in growing(said(anything(draw)), draw):
         form = FORMATS[format]
         control = [user("be brief")] if draw.random() < 0.3 else []
@@ -37,7 +37,7 @@ def test_what_grows_is_written_as_what_is_whole(format, seed):
             found = written.write(work, control, format=format, source=None)
         except InvalidProjection:
             with pytest.raises(InvalidProjection):
-                Written().write(work, control, format=format, source=None)
+                Writer().write(work, control, format=format, source=None)
             continue
         assert found == form.write([*work.messages, *control])
 
@@ -53,13 +53,13 @@ def test_an_agents_conversation_is_written_as_what_is_whole(format):
             reply, made = script.answer(calls=calls)
             listed += reply if isinstance(reply, list) else [reply]
             listed += script.results(made)
-    written = Written()
+    written = Writer()
     for work in growing(said(form.read(listed)), random.Random(1)):
         assert written.write(work, (), format=format, source=None) == form.write(work.messages)
 
 
 def test_what_breaks_a_rule_at_the_end_is_told_with_its_place():
-    written, draw = Written(), random.Random(0)
+    written, draw = Writer(), random.Random(0)
     *_, work = growing(said([user(str(at)) for at in range(9)]), draw)
     written.write(work, (), format="anthropic", source=None)
     with pytest.raises(InvalidProjection) as found:

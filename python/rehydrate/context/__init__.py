@@ -114,7 +114,6 @@ _MODULES = {
     **dict.fromkeys(("Block", "Message"), "messages"),
     **dict.fromkeys(("Meter", "Snapshot"), "meter"),
     **dict.fromkeys(("Projection", "Request"), "projection"),
-    **dict.fromkeys(("Aborted", "Summariser", "SummaryRequest"), "summariser"),
     **dict.fromkeys(("Refusal", "classify"), "refusals"),
     **dict.fromkeys(("Aborted", "Summariser", "SummaryRequest"), "summariser"),
     **dict.fromkeys(("Estimate", "Exact", "Learnt", "TokenCounter", "default_counter"), "tokens"),

@@ -1,6 +1,6 @@
 """One compaction, from the messages of a conversation to the checkpoint that stands for them.
 
-Pure; the commit is the engine's.
+Pure, but for the files that are told again; the commit is for `compactor`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

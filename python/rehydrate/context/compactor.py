@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rehydrate.session import SessionError, SessionLog
 
@@ -25,7 +25,6 @@ from .errors import BadCheckpoint, CommitFailed, Holder, Superseded
 from .explain import holders_in
 from .ledger import OPENING
 from .messages import Message
-from .policy import Policy
 from .projection import Request
 from .results import Replacement
 from .scene import Scene, Stage
@@ -35,6 +34,9 @@ from .workspace import LINES, RecentFile, recent_files
 if TYPE_CHECKING:
     from .plan import Plan
 
+T = TypeVar("T")
+TRIES = 3
+"""So often is something decided anew because another process has compacted the session meanwhile."""
 MATERIAL_LINES = 1_000
 """Of each file that a model is shown (spec E)."""
 
@@ -61,7 +63,6 @@ class Compactor:
         log: SessionLog,
         *,
         stage: Stage,
-        policy: Policy,
         author: Author,
         follow: Callable[[], State],
         look: Callable[[Request], Scene],
@@ -72,7 +73,6 @@ class Compactor:
         """
         self._log = log
         self._stage = stage
-        self._policy = policy
         self._author = author
         self._follow = follow
         self._look = look
@@ -217,8 +217,8 @@ class Compactor:
     def _files(self, messages: Sequence[Message], *, lines: int = LINES) -> list[RecentFile]:
         """Those of the workspace that a compaction tells again; never a session, where the workspace holds such."""
         sessions = os.path.abspath(os.path.dirname(self._log.place.folder))
-        workspace, ranks = self._policy.workspace, self._policy.rank
-        return recent_files(messages, workspace=workspace, ranks=ranks, denied=[sessions], lines=lines)
+        policy = self._stage.policy
+        return recent_files(messages, workspace=policy.workspace, ranks=policy.rank, denied=[sessions], lines=lines)
 
     def _commit(self, task: Task, planned: "Plan", *, strategy: str, outcome: str) -> Checkpoint:
         state = task.scene.state
@@ -234,6 +234,16 @@ class Compactor:
                 restored=restored,
             )
         return compaction.checkpoint
+
+
+def anew(call: Callable[[], T]) -> T:
+    """What a call gives; it is made anew where another process has compacted the session meanwhile, and raises
+    Superseded where that has happened `TRIES` times.
+    """
+    for _ in range(TRIES - 1):
+        with suppress(Superseded):
+            return call()
+    return call()
 
 
 @contextmanager

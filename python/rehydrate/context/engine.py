@@ -25,9 +25,9 @@ from rehydrate.session import SessionLog
 from . import records
 from .author import Author
 from .checkpoint import REASONS, Checkpoint
-from .compactor import Compactor, Outcome, committing
+from .compactor import Compactor, Outcome, anew, committing
 from .cutoff import CONTINUED_MOST, Cut, higher_cap, whole_part
-from .errors import CompactionBlocked, ContextExhausted, InvalidProjection, OutputCapped, Superseded, WindowFull
+from .errors import CompactionBlocked, ContextExhausted, InvalidProjection, OutputCapped, WindowFull
 from .explain import explain
 from .given import a_count, a_function, a_text
 from .handoff import hand_over
@@ -43,7 +43,7 @@ from .replies import entries_of, is_pressing, named, reply_messages
 from .results import Replacement, results_folder
 from .scene import Scene, Stage
 from .state import State, follow
-from .steady import Written
+from .steady import Writer
 from .steps import Steps
 from .waiting import Waiting
 from .wire import FORMATS, format_named
@@ -51,8 +51,6 @@ from .wire import FORMATS, format_named
 if TYPE_CHECKING:
     from .summariser import Summariser
 
-TRIES = 3
-"""So often is a request prepared anew because another process has compacted the session meanwhile."""
 ANY = Request(model="", format="anthropic")
 """What is taken for the next request where nobody has told one yet."""
 
@@ -96,13 +94,12 @@ class Engine:
         self._lock = threading.RLock()
         self._waiting = Waiting(self._lock)
         self._state: State | None = None
-        self._steps, self._written = Steps(self._stage, clock=clock), Written()
+        self._steps, self._writer = Steps(self._stage, clock=clock), Writer()
         self._sent: Scene | None = None
         """What was prepared last; None: nothing was."""
         self._compactor = Compactor(
             log,
             stage=self._stage,
-            policy=self.policy,
             author=Author(log, Hooks(summariser, prepared, before_compaction), waiting=self._waiting, clock=clock),
             follow=self._follow,
             look=self._look,
@@ -177,7 +174,6 @@ class Engine:
             before = self._stage.plain.messages(self._look(request).messages)
             reactive = Reactive(
                 stage=self._stage,
-                policy=self.policy,
                 compactor=self._compactor,
                 follow=self._follow,
                 note=self._note,
@@ -215,7 +211,7 @@ class Engine:
             a_count(highest, "the highest cap")
         with self._waiting.turn():
             sent, state = self._last_sent(), self._follow()
-            told = self._stage.counted(self._last_sent(), usage, provider=provider)
+            told = self._stage.counted(sent, usage, provider=provider)
             messages, about = reply_messages(reply, format=sent.request.format)
             cut, window, tokens = Cut.of(state), self._stage.window, sent.snapshot.tokens
             room = None if window is None or tokens is None else window - tokens
@@ -293,12 +289,7 @@ class Engine:
     # -- the steps of `prepare` ---------------------------------------------------------------------------------------
 
     def _settled(self, request: Request) -> Projection:
-        for _ in range(TRIES - 1):
-            try:
-                return self._prepare(request)
-            except Superseded:
-                continue
-        return self._prepare(request)
+        return anew(lambda: self._prepare(request))
 
     def _prepare(self, request: Request) -> Projection:
         scene = self._look(request)
@@ -321,7 +312,7 @@ class Engine:
         if hand_over(scene, meter=self._stage.meter, now_s=self._clock(), note=self._note):
             scene = self._look(request)
         source = None if compacted.checkpoint is None else compacted.source
-        messages = self._written.write(scene.work, request.control, format=request.format, source=source)
+        messages = self._writer.write(scene.work, request.control, format=request.format, source=source)
         self._steps.refuse_full(scene, blocked)
         self._sent = scene
         return Projection(

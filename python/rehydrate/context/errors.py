@@ -34,7 +34,8 @@ class Holder:
     """Something that takes room which nothing can free."""
 
     what: str
-    """`system`, `tools`, `pinned`, `ledger`, `request`, `open calls`, `tail`."""
+    """`system and tools`, `system` (messages of that), `pinned`, `ledger`, `request`, `open calls`; where no plan could
+    tell, the parts that `Engine.explain` names."""
     tokens: int
 
 

@@ -20,7 +20,7 @@ class Policy:
     """
 
     handoff_percent: int = 70
-    """Below this line a compaction ends, where that can be reached."""
+    """From this line on the model is told that a compaction is near; below it one ends, where that can be reached."""
     compaction_percent: int | None = 80
     """At this line a request is compacted before it is sent.  None: only `compact()` does that, and a request that is
     larger than what is available raises `WindowFull`."""

@@ -72,7 +72,6 @@ class Projection:
     it has one, or none was to be asked."""
     blocked: str | None = None
     """Why a hook has forbidden a compaction that was due; None: none has."""
-
     max_output: int | None = None
     """What the answer may have at most, in tokens, where the one before was cut off and `Engine.cut_off` was told so;
     None: as the host has it."""

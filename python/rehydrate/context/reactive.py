@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from . import records
 from .assembling import assemble
 from .checkpoint import Checkpoint
-from .compactor import Compactor, committing
+from .compactor import Compactor, anew, committing
 from .errors import BadCheckpoint, CommitFailed, CompactionBlocked, Refused, Superseded
 from .explain import pinned_messages
 from .messages import Message
 from .omitting import Omitting, canonical, digest_of, media_in, without_thoughts
-from .policy import Policy
 from .projection import Request
 from .prune import prune
 from .refusals import Kind, Refusal
@@ -27,8 +26,6 @@ from .summariser import Aborted
 from .validate import violations
 from .wire import FORMATS
 
-TRIES = 3
-"""So often is a conversation looked at anew because another process has compacted it meanwhile."""
 _SAYING = ("content", "output", "choices", "candidates", "message", "delta", "parts")
 """Members of a response, or of a part of one, that hold what was said."""
 _BESIDE = ("usage", "usageMetadata", "reasoning", "reasoning_content", "refusal", "thinking")
@@ -73,14 +70,12 @@ class Reactive:
         self,
         *,
         stage: Stage,
-        policy: Policy,
         compactor: Compactor,
         follow: Callable[[], State],
         note: Callable[..., None],
     ) -> None:
         """`follow`: gives what the log holds now.  `note`: appends records, which are on disk then."""
         self._stage = stage
-        self._policy = policy
         self._compactor = compactor
         self._follow = follow
         self._note = note
@@ -120,14 +115,10 @@ class Reactive:
         stage, compactor = self._stage, self._compactor
         window = _window(refusal, stage, self._stage.scene(self._follow(), request))
         if window is not None:
-            stage = Stage(window=window, meter=self._stage.plain, policy=self._policy)
+            stage = Stage(window=window, meter=stage.plain, policy=stage.policy)
             compactor = compactor.within(stage)
-        for _ in range(TRIES - 1):
-            try:
-                return self._compact(stage, compactor, request)
-            except Superseded:  # by another process, whose compaction may not be enough
-                continue
-        return self._compact(stage, compactor, request)
+        # what another process has compacted meanwhile may not be enough
+        return anew(lambda: self._compact(stage, compactor, request))
 
     def _compact(self, stage: Stage, compactor: Compactor, request: Request) -> bool:
         scene = stage.scene(self._follow(), request).spoken()
@@ -154,11 +145,11 @@ class Reactive:
             scene.work.messages,
             input_budget=None,
             meter=self._stage.meter,
-            ranks=self._policy.rank,
+            ranks=self._stage.policy.rank,
             idle_s=None,
             mode="reactive",
             is_decided=scene.decided("prune"),
-            has_recall=self._policy.has_recall_tool,
+            has_recall=self._stage.policy.has_recall_tool,
         )
 
 

@@ -74,8 +74,8 @@ class Held(_Known):
         return self._tokens[-1]
 
 
-class Written(_Known):
-    """Messages in a format, valid."""
+class Writer(_Known):
+    """Writes messages in a format, and holds them against its rules."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -137,7 +137,7 @@ def _read(content: Mapping[str, Any], place: int, names: _Names) -> Message:
     side = _SIDES[role]
     if side == "assistant":
         names.begin()
-    found = [_read_part(part, side, names) for part in list_at(content.get("parts"), place, "`parts`")]
+    found = [_read_part(part, names) for part in list_at(content.get("parts"), place, "`parts`")]
     members = others(content, frozenset({"role", "parts"}))
     wire: dict[str, Any] = {"members": members} if members else {}
     if side == "user" and role != "user":
@@ -149,7 +149,7 @@ def _kept(wire: Mapping[str, Any]) -> dict[str, Any]:
     return {"wire": {"format": NAME, **wire}} if wire else {}
 
 
-def _read_part(part: Mapping[str, Any], side: str, names: _Names) -> Block:
+def _read_part(part: Mapping[str, Any], names: _Names) -> Block:
     if isinstance(part.get("text"), str):
         if part.get("thought") is True:
             rest = others(part, frozenset({"text", "thought"}))
