@@ -14,9 +14,10 @@ the one that it would have been.  What makes it so, in the order of the code bel
 5. Who is given a turn's result gets it after the flush.
 6. Each log has an engine of its own.  It is asked before each call of the model, and told after it; what it decides, a
    compaction with it, is in the log before the model is asked.
+7. The engine is told, too, when a request was refused and when an answer was cut off, and gives what to send instead.
 
-The model is a script, so that this runs anywhere, and its window is so small that it is compacted again and again; put
-your provider's client in the place of `Model`.
+The model is a script, so that this runs anywhere, and its window is so small that it is compacted again and again, once
+because the model takes less than the agent believes; put your provider's client in the place of `Model`.
 """
 
 import json
@@ -28,7 +29,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rehydrate.context import Engine, Policy, Request
+from rehydrate.context import Engine, Policy, Request, SummaryRequest
 from rehydrate.session import Place, Session, SessionError, SessionLog, Sessions, agents_of, fork, result, resume_agent
 
 Record = Any
@@ -79,7 +80,17 @@ SCRIPT = {
     "call_13": says("Then we leave at 9:30."),
 }
 """What the model says to a request, and to the result of a call."""
-WINDOW = 1_100
+NOTES = """\
+## Verification evidence
+- the timetable has departures from 5:14 to 22:59
+## Notes
+There is one every quarter of an hour, on Sundays and holidays, too.
+"""
+"""What it writes when it is asked for a summary."""
+WINDOW, LIMIT = 4_000, 2_160
+"""Tokens: what the agent believes that the model takes, and what it does take."""
+CAP = 60
+"""What an answer may have at first, in tokens."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +102,18 @@ class Model:
     def stream(self, body: Mapping[str, Any]) -> Iterator[str | Record]:
         """The text in pieces, then the whole response."""
         refuse(body)
-        content = SCRIPT[key_of(body["messages"][-1])]
+        said = map(key_of, reversed(body["messages"]))
+        content = SCRIPT[next(key for key in said if key in SCRIPT)]  # a note of the engine may stand last
+        is_cut = tokens_of(content) > body["max_tokens"]
+        if is_cut:
+            content = says(content[0]["text"][: 4 * body["max_tokens"]])
         for word in content[0]["text"].split():
             time.sleep(self.pace_s)
             yield f"{word} "
         yield {
             "role": "assistant",
             "content": content,
-            "stop_reason": "tool_use" if calls_in(content) else "end_turn",
+            "stop_reason": "max_tokens" if is_cut else "tool_use" if calls_in(content) else "end_turn",
             "usage": {"input_tokens": tokens_of(body), "output_tokens": tokens_of(content)},
         }
 
@@ -107,8 +122,8 @@ def refuse(body: Mapping[str, Any]) -> None:
     """Raises ValueError where a provider would: calls and results that are not in pairs, a window that is too small."""
     if body["messages"][0]["role"] != "user":
         raise ValueError("the first message is not the user's")
-    if tokens_of(body) > WINDOW:
-        raise ValueError("the prompt is too long")
+    if tokens_of(body) > LIMIT:
+        raise ValueError(f"prompt is too long: {tokens_of(body)} tokens > {LIMIT} maximum")
     waiting: list[str] = []
     for message in (*body["messages"], {"role": "user", "content": "the end"}):
         content = message["content"] if isinstance(message["content"], list) else []
@@ -181,7 +196,8 @@ class Desk:
     def timetable(self, call: Record) -> str:
         """Where one would look it up: long, as the results of tools are."""
         to, by = call["input"]["to"], call["input"]["by"]
-        return "\n".join(f"{hour}:14 to {to} by {by}, platform {hour % 7 + 1}" for hour in range(5, 23))
+        times = [(hour, minute) for hour in range(5, 23) for minute in range(14, 60, 15)]
+        return "\n".join(f"{hour}:{minute} to {to} by {by}, platform {hour % 7 + 1}" for hour, minute in times)
 
     def helper(self, call: Record) -> str:
         """A subagent with a log of its own, which the id of the call names.  After a crash it goes on where it was."""
@@ -208,12 +224,17 @@ REQUEST = Request(
     tools=[{"name": name, "input_schema": {"type": "object"}} for name in sorted(SAFE_AGAIN)],
 )
 """What is sent beside the messages."""
-POLICY = Policy(reserve=200, tools={"notes": "read", "timetable": "read"})
+POLICY = Policy(reserve=800, tools={"notes": "read", "timetable": "read"})
 
 
 def engine_of(log: SessionLog) -> Engine:
     """Decides what of the log the model is sent."""
-    return Engine(log, window=WINDOW, policy=POLICY)
+    return Engine(log, window=WINDOW, policy=POLICY, summariser=summarise)
+
+
+def summarise(_: SummaryRequest) -> str:
+    """What a model makes of what is compacted; another than this one would be sent it."""
+    return NOTES
 
 
 def finish_turn(desk: Desk) -> Record:
@@ -228,14 +249,28 @@ def finish_turn(desk: Desk) -> Record:
         if calls:
             results = [desk.use(call, is_new=call["id"] in called_now) for call in calls]
             engine.append({"role": "user", "content": results})
-        elif last["role"] == "user":
-            response = stream(engine.prepare(REQUEST).body())
-            # Without calls it is not on disk yet: if it is lost the model is asked again, and nothing has happened.
-            engine.observe(response["usage"], response)
-            called_now = {call["id"] for call in calls_in(response["content"])}
+        elif last["role"] == "user" or last.get("stop_reason") == "max_tokens":  # which is to be gone on with
+            called_now = {call["id"] for call in calls_in(ask(engine)["content"])}
         else:
             engine.log.flush()
             return last
+
+
+def ask(engine: Engine) -> Record:
+    """Have the model answer what the log ends with; gives the response, which is in the log."""
+    projection = engine.prepare(REQUEST)
+    while True:
+        cap = projection.max_output or CAP
+        try:
+            response = stream({**projection.body(), "max_tokens": cap})
+        except ValueError as error:
+            projection = engine.overflow(error)  # which raises it again where nothing helps
+            continue
+        if response["stop_reason"] != "max_tokens":
+            # Without calls it is not on disk yet: if it is lost the model is asked again, and nothing has happened.
+            engine.observe(response["usage"], response)
+            return response
+        projection = engine.cut_off(response["usage"], response, limit=cap)
 
 
 def state_of(log: SessionLog) -> tuple[Record, list[Record]]:

@@ -2,6 +2,7 @@
 its model was sent what it would have been sent, and would be sent the same next.
 """
 
+import json
 import os
 import random
 import shutil
@@ -9,12 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from rehydrate.context import verify
+from rehydrate.context.hidden import GO_ON
 from rehydrate.session import Place, Session, SessionLog, resume_agent
 from tests.context.harness.rules import faults
 from tests.process import tracing
@@ -87,8 +90,9 @@ def outcome(root):
                 assert len(uuids) == len(set(uuids))
                 said = [(entry["type"], entry.get("message", {}).get("content")) for entry in entries]
                 left_out = session.view("wire").left_out
+                made = [entry["checkpoint"]["strategy"] for entry in entries if entry["type"] == "system"]
             assert verify(path).findings == ()
-            files[kind].append({"scrollback": said, "left_out": left_out, **next_of(path)})
+            files[kind].append({"scrollback": said, "left_out": left_out, "strategies": made, **next_of(path)})
     return {**files, "notes": notes_in(root)}
 
 
@@ -143,11 +147,63 @@ def test_it_plays_the_script_out(undisturbed):
 
 def test_each_of_its_conversations_is_compacted_and_keeps_what_the_tools_did(undisturbed):
     (main,), (fork,), (helper,) = undisturbed["main"], undisturbed["fork"], undisturbed["agent"]
-    assert [compactions(each) for each in (helper, main, fork)] == [1, 2, 3]
+    assert [compactions(each) for each in (helper, main, fork)] == [1, 1, 2]
     done = [("Workspace mutations", f"notes.txt: {note.partition(TAB)[2]}", "open") for note in NOTES]
-    assert (helper["ledger"], main["ledger"], fork["ledger"]) == ([], done[:-1], done)
-    for _, payload, _ in done[:-1]:
+    told = ("Verification evidence", "the timetable has departures from 5:14 to 22:59", "open")
+    for each, recorded in ((helper, []), (main, done[:-1]), (fork, done)):
+        assert sorted(each["ledger"]) == sorted([told, *recorded])
+    for _, payload, _ in done[:-2]:
         assert payload in main["next"][0]["content"]
+
+
+def test_a_model_writes_each_summary(undisturbed):
+    for kind in ("main", "fork", "agent"):
+        (found,) = undisturbed[kind]
+        assert "There is one every quarter of an hour" in json.dumps(found["next"])
+        assert found["strategies"] == ["llm"] * compactions(found)
+
+
+def test_what_its_model_refuses_is_sent_smaller_and_what_is_cut_off_is_asked_for_with_a_higher_cap(undisturbed, agent):
+    sent = [json.loads(line) for line in undisturbed["sent"]]
+    (refused,) = [body for body in sent if agent.tokens_of(body) > agent.LIMIT]
+    assert "A note of the program" in refused["messages"][-1]["content"]
+    again = [body for body in sent if "call_8" in json.dumps(body["messages"][-1])]
+    assert [agent.tokens_of(body) < agent.LIMIT // 2 for body in again] == [True]
+    caps = [body["max_tokens"] for body in sent]
+    assert sorted(set(caps)) == [agent.CAP, 2 * agent.CAP] and caps.count(2 * agent.CAP) == 2
+
+
+def test_an_answer_that_is_cut_off_again_is_gone_on_with_after_a_restart_too(agent, tmp_path, capfd):
+    """Stopped where the model is to go on: the log ends with what it has said."""
+    monday = "Monday " * 100
+    agent.SCRIPT["Which days?"] = agent.says(monday)
+    with SessionLog(Place(str(tmp_path), "-desk", "5e551000-0000-4000-8000-000000000001"), cwd="/") as log:
+        desk = agent.Desk(agent.engine_of(log), str(tmp_path))
+        desk.engine.append({"role": "user", "content": "Which days?"})
+        with pytest.raises(KeyboardInterrupt):
+            agent.finish_turn(replace(desk, engine=Stopped(desk.engine)))
+        agent.SCRIPT[GO_ON["content"]] = agent.says("and Tuesday.")
+        last = agent.finish_turn(replace(desk, engine=agent.engine_of(log)))
+    assert last["content"] == agent.says("and Tuesday.")
+    with Session.open(log.path) as session:
+        said = [entry["message"]["content"] for entry in session.view("active")]
+    assert said == ["Which days?", agent.says(monday[: 8 * agent.CAP]), last["content"]]
+
+
+class Stopped:
+    """An engine whose user stops it once the model was told to go on."""
+
+    def __init__(self, engine):
+        self.engine = engine
+
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def cut_off(self, *told, **more):
+        projection = self.engine.cut_off(*told, **more)
+        if projection.max_output is None or projection.messages[-1]["content"] == GO_ON["content"]:
+            raise KeyboardInterrupt
+        return projection
 
 
 def test_the_first_line_is_the_path_of_the_session(undisturbed):
@@ -178,7 +234,7 @@ def test_its_model_refuses_what_a_provider_would(agent, change):
     elif change == "assistant":
         messages[0]["role"] = "assistant"
     else:
-        messages[0]["content"] *= 100
+        messages[0]["content"] *= 1_000
     with pytest.raises(ValueError):
         next(agent.Model().stream({"messages": messages}))
 

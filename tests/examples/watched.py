@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+from rehydrate.context.waiting import Waiting
 from rehydrate.session.queue import Queue
 from tests.context.harness.rules import faults
 
@@ -43,7 +44,8 @@ def main():
     agent = load()
     watch(agent, sys.argv[2])
     if "traced" in sys.argv:
-        Queue._start = lambda self: None  # only one thread can be followed: here none ever comes to flush
+        Queue._start = lambda self: None  # only one thread can be followed: here none ever comes to flush,
+        Waiting.run = lambda self, call, timeout_s: call()  # nor to ask a model for a summary
         time.sleep = lambda _: None
         input()
     agent.main(sys.argv[1])
