@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rehydrate.cli import context
-from rehydrate.context import Engine, Policy, Request
+from rehydrate.context import Engine, Policy, Request, records
 from rehydrate.context.restore import restore
 from rehydrate.context.wire import FORMATS
 from rehydrate.session import Place, SessionLog, assistant, result, user
@@ -141,6 +141,39 @@ class TestExplain:
         words = ("explain", place.path, "--window", "6000", "--reserve", "0")
         assert said in " ".join(shell.run("context", *words).out.split())
         assert told(shell, *words)["handoff"] == word
+
+    def test_it_says_what_is_left_out_and_what_the_model_was_told(self, shell, place):
+        with SessionLog(place, cwd="/srv/work") as log:
+            log.append(user("one"))
+            thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+            log.append(assistant([thought, {"type": "text", "text": "two"}]))
+            log.append([records.omitted(["d" * 64], thoughts=True, after=log.tip), records.go_on(after=log.tip)])
+        found = told(shell, "explain", place.path)
+        assert (found["omitted"], found["hidden"]) == ({"media": 1, "thoughts": 1}, {"continue": 1})
+        said = facts(shell.run("context", "explain", place.path).out)
+        assert said["left out"].startswith("1 image or document; the thoughts of 1 message")
+        assert said["notes"] == "hidden ones tell the model to go on where an answer was cut off (1x)"
+
+    def test_it_says_why_no_model_has_written_a_summary_and_whether_one_is_asked(self, shell, place):
+        def refuse(_):
+            raise NotImplementedError
+
+        with SessionLog(place, cwd="/srv/work") as log:
+            engine = Engine(log, window=100_000, summariser=refuse, clock=lambda: 1_700_000_000.0)
+            for failures in (1, 2, 3):
+                log.append([user("word " * 3_000), assistant("yes"), user("go on"), assistant("yes")])
+                assert engine.compact() is not None
+                log.flush()  # how it went is no decision, and on disk soon
+                found = told(shell, "explain", place.path)
+                assert (found["breaker"]["failures"], found["failure"]) == (failures, "deterministic")
+                assert (found["checkpoint"]["strategy"], found["checkpoint"]["outcome"]) == ("fallback", "fallback")
+                if failures == 1:
+                    said = facts(shell.run("context", "explain", place.path).out)
+                    assert said["breaker"] == "1 failure in a row; at 3 no model is asked any more"
+        assert found["breaker"]["opened_s"] == 1_700_000_000.0
+        said = facts(shell.run("context", "explain", place.path).out)
+        assert said["breaker"] == "open since 2023-11-14 22:13 UTC, after 3 failures in a row"
+        assert said["summary"] == "no model has written the last one: an error that comes again each time"
 
     def test_without_a_window_no_phase_is_told(self, shell, counted):
         assert "phase" not in facts(shell.run("context", "explain", counted).out)

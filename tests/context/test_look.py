@@ -2,7 +2,7 @@
 
 import pytest
 
-from rehydrate.context import Meter
+from rehydrate.context import Engine, Meter
 from rehydrate.context.look import Look
 from rehydrate.context.messages import text
 from rehydrate.session import assistant, user
@@ -53,3 +53,17 @@ def test_of_a_forked_subagent_what_it_shares_is_among_the_messages(log):
     helper = log.sidechain("helper", type="fork", inherits=True)
     helper.append_durable(user("go"))
     assert [text(each["content"]) for each in Look.at(helper.path).scene.messages] == ["hi", "hello", "go"]
+
+
+@pytest.mark.parametrize("is_agents", [False, True])
+def test_a_model_that_failed_is_known_as_its_engine_knows_it(log, is_agents):
+    def fail(_):
+        raise NotImplementedError
+
+    log.append([user("hi"), assistant("hello")])
+    looked_at = log.sidechain("helper", type="helper") if is_agents else log
+    engine = Engine(looked_at, window=100_000, summariser=fail)
+    looked_at.append([user("word " * 3_000), assistant("yes"), user("go on"), assistant("yes")])
+    assert engine.compact() is not None
+    look = Look.at(looked_at.path)
+    assert look.breaker.failures == engine.explain()["breaker"]["failures"] == 1

@@ -100,7 +100,7 @@ def explain(
 
     with progress("reading the log"), _read(log) as path:
         look = Look.at(path, window=window, reserve=reserve, model=model, format=format)
-        found = explained(look.scene, meter=look.meter, window=look.window)
+        found = explained(look.scene, meter=look.meter, window=look.window, breaker=look.breaker)
         if "system" in found["holders"]:  # they are known together
             holders = [("system and tools" if what == "system" else what, n) for what, n in found["holders"].items()]
             found["holders"] = dict(holders)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from rehydrate.cli import output
@@ -28,6 +29,18 @@ PHASES = {
 HANDOFFS = {
     "given": "the model was told, and asked to write down what must survive",
     "suppressed": "the model is not told before the next compaction, for the log has two records of it or one unsound",
+}
+NOTES = {
+    "handoff": "that a compaction is near",
+    "continue": "to go on where an answer was cut off",
+}
+FAILURES = {
+    "circuit_open": "it was not to be asked",
+    "context_exhausted": "what it was to read does not fit its window",
+    "deterministic": "an error that comes again each time",
+    "empty_exhausted": "it answered with nothing that is a summary",
+    "insufficient_reduction": "what it wrote was too long",
+    "transient_exhausted": "errors that pass, which did not",
 }
 LINES = {
     "handoff": "the line for a hand-over",
@@ -74,6 +87,11 @@ def _explained(document: Mapping[str, Any]) -> Iterator[Row]:
     if document["replaced"]:
         kinds = [f"{number:,} by {output.one_line(kind)}" for kind, number in document["replaced"].items()]
         yield "results", f"replaced: {listed(kinds)}"
+    yield from _left_out(document["omitted"])
+    if document["hidden"]:
+        notes = [f"{NOTES[kind]} ({number:,}x)" for kind, number in document["hidden"].items()]
+        yield "notes", f"hidden ones tell the model {listed(notes)}"
+    yield from _summaries(document["failure"], document["breaker"])
     yield from _repaired(document)
     if document["violations"]:
         yield "refused", listed([output.one_line(each["text"]) for each in document["violations"]])
@@ -106,6 +124,33 @@ def _checkpoint(checkpoint: Mapping[str, Any] | None, entries: int, thing: str, 
     made = f", {sizes[0]} tokens became {sizes[1]}" if len(sizes) == 2 else ""
     reason = output.one_line(checkpoint["reason"])
     yield "checkpoint", f"{short_id(checkpoint['id'])} ({reason}){made}; {since} after it"
+
+
+def _left_out(omitted: Mapping[str, int]) -> Iterator[Row]:
+    found = []
+    if omitted["media"]:
+        found.append(output.counted(omitted["media"], "image or document"))
+    if omitted["thoughts"]:
+        found.append(f"the thoughts of {output.counted(omitted['thoughts'], 'message')}")
+    if found:
+        yield "left out", f"{listed(found)}, which the provider did not take"
+
+
+def _summaries(failure: object, breaker: Mapping[str, Any]) -> Iterator[Row]:
+    if failure is not None:
+        why = FAILURES.get(str(failure), output.one_line(str(failure)))
+        yield "summary", f"no model has written the last one: {why}"
+    if breaker["opened_s"] is not None:
+        yield "breaker", f"open since {_time(breaker['opened_s'])}, after {breaker['failures']:,} failures in a row"
+    elif breaker["failures"]:
+        yield "breaker", f"{output.counted(breaker['failures'], 'failure')} in a row; at 3 no model is asked any more"
+
+
+def _time(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).isoformat(sep=" ", timespec="minutes")[:16] + " UTC"
+    except (OverflowError, OSError, ValueError):  # whatever a log says
+        return "a time that is none"
 
 
 def _repaired(document: Mapping[str, Any]) -> Iterator[Row]:

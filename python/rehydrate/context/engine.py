@@ -97,10 +97,11 @@ class Engine:
         self._steps, self._writer = Steps(self._stage, clock=clock), Writer()
         self._sent: Scene | None = None
         """What was prepared last; None: nothing was."""
+        self._author = Author(log, Hooks(summariser, prepared, before_compaction), waiting=self._waiting, clock=clock)
         self._compactor = Compactor(
             log,
             stage=self._stage,
-            author=Author(log, Hooks(summariser, prepared, before_compaction), waiting=self._waiting, clock=clock),
+            author=self._author,
             follow=self._follow,
             look=self._look,
             note=self._note,
@@ -284,7 +285,8 @@ class Engine:
             checked(request)
         with self._lock:
             known = ANY if self._sent is None else self._sent.request
-            return explain(self._look(request or known), meter=self._stage.meter, window=self._stage.window)
+            scene, stage = self._look(request or known), self._stage
+            return explain(scene, meter=stage.meter, window=stage.window, breaker=self._author.breaker(scene.state))
 
     # -- the steps of `prepare` ---------------------------------------------------------------------------------------
 

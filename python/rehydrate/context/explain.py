@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .assembling import Assembled
 from .messages import THOUGHTS, Message, blocks, is_hidden, kind_of
 from .meter import MESSAGE, Meter
 from .scene import Scene
 
+if TYPE_CHECKING:
+    from .breaker import Breaker
 
-def explain(scene: Scene, *, meter: Meter, window: int | None) -> dict[str, Any]:
+
+def explain(scene: Scene, *, meter: Meter, window: int | None, breaker: "Breaker") -> dict[str, Any]:
     """As JSON can hold it; sizes are in tokens, and None is what nobody knows."""
     snapshot, state = scene.snapshot, scene.state
     tokens = snapshot.tokens
@@ -22,6 +25,7 @@ def explain(scene: Scene, *, meter: Meter, window: int | None) -> dict[str, Any]
     ahead = {name: line for name, line in lines.items() if line is not None and (tokens is None or tokens < line)}
     upcoming = min(ahead, key=lambda name: (ahead[name], name == "full"), default=None)
     checkpoint = state.checkpoint
+    notes = [each for each in state.said if is_hidden(each.message)]
     return {
         "tokens": tokens,
         "label": snapshot.label,
@@ -31,7 +35,7 @@ def explain(scene: Scene, *, meter: Meter, window: int | None) -> dict[str, Any]
         "reserve": snapshot.reserve,
         "available": snapshot.available,
         "messages": len(scene.messages),
-        "entries": sum(1 for each in state.said if not is_hidden(each.message)),
+        "entries": len(state.said) - len(notes),
         "lines": lines,
         "next": None
         if upcoming is None
@@ -44,6 +48,8 @@ def explain(scene: Scene, *, meter: Meter, window: int | None) -> dict[str, Any]
         "ledger": len(state.ledger.open),
         "pinned": len(pinned_messages(scene.work, state.pins)),
         "replaced": dict(sorted(Counter(state.replaced.values()).items())),
+        "omitted": {"media": len(state.omitting.digests), "thoughts": state.omitting.thoughts},
+        "hidden": dict(sorted(Counter(str(kind_of(each.message)) for each in notes).items())),
         "checkpoint": None
         if checkpoint is None
         else {
@@ -52,9 +58,13 @@ def explain(scene: Scene, *, meter: Meter, window: int | None) -> dict[str, Any]
             "parent": checkpoint.parent,
             "through": checkpoint.through,
             "reason": checkpoint.reason,
+            "strategy": checkpoint.strategy,
+            "outcome": checkpoint.outcome,
             "figures": dict(checkpoint.figures),
         },
         "boundary": state.boundary,
+        "failure": failure if isinstance(failure := (state.attempt or {}).get("failure"), str) else None,
+        "breaker": {"failures": breaker.failures, "opened_s": breaker.opened_s},
         "repaired": [{"code": each.code, "text": each.text} for each in scene.work.repaired],
         "revision": scene.revision,
     }

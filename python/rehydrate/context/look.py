@@ -2,10 +2,14 @@
 the last request.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rehydrate.session.place import AGENT
+
+from .breaker import Breaker, breaker_key
 from .engine import ANY
 from .meter import Meter
 from .policy import Policy
@@ -41,6 +45,8 @@ class Look:
     model: str | None
     """None: nobody says."""
     format: str
+    breaker: Breaker
+    """How asking a model for summaries has gone."""
 
     @classmethod
     def at(
@@ -71,4 +77,13 @@ class Look:
         meter = _AsLast(fixed if type(fixed) is int and fixed > 0 else 0)
         stage = Stage(window=window, meter=meter, policy=Policy(reserve=reserve))
         scene = stage.scene(state, Request(model=model or "", format=format))
-        return cls(path, restored, scene, meter, window, model, format)
+        breaker = Breaker.of(state.breaker, key=_key(path, restored.session_id))
+        return cls(path, restored, scene, meter, window, model, format, breaker)
+
+
+def _key(path: str, session_id: str) -> str:
+    """Whose breaker that of the log is."""
+    folder, name = os.path.split(os.path.abspath(path))
+    agent_id = name.removeprefix(AGENT).removesuffix(".jsonl") if name.startswith(AGENT) else ""
+    folder = os.path.dirname(os.path.dirname(folder)) if agent_id else folder
+    return breaker_key(workspace=os.path.basename(folder), session=f"{session_id}/{agent_id}")

@@ -83,6 +83,8 @@ class Omitting:
     """So many entries are still to come up to where thoughts were left out last."""
     is_thoughtless: bool = False
     """Whether thoughts are left out of what comes next."""
+    thoughts: int = 0
+    """Out of so many messages they were."""
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]], entries: Sequence[str]) -> "Omitting":
@@ -121,5 +123,7 @@ class Omitting:
         return said if message is said.message else replace(said, message=message)
 
     def _left(self, message: Message) -> Message:
+        whole = message
         message = without_thoughts(message) if self.is_thoughtless else message
+        self.thoughts += message is not whole
         return without_media(message, self.digests) if self.digests else message
