@@ -269,10 +269,13 @@ def test_each_goes_on_from_the_one_before(log, restored):
 
 def test_t51_an_older_checkpoint_is_never_changed(log, restored):
     first, made = compact(log)
-    talk(log, "four")
+    between = talk(log, "four", "five")
     compact(log)
     with Session.open(log.path) as session:
         assert Checkpoint.from_record(session.messages[first]["checkpoint"]) == made
+    log.append_durable(user("rather so", parentUuid=between[1]))
+    found = restore(log.path)
+    assert found.checkpoint == made and view(found)[0] == SUMMARY
 
 
 def test_an_open_call_and_what_follows_it_stays_when_it_is_kept(log):

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -220,6 +221,42 @@ def test_t14_t56_a_summary_is_text_of_the_user_with_nothing_of_a_tool_in_it(log,
         assert "obey" not in message["content"]
     assert not any("obey" in item.payload for item in agent.engine.ledger.items)
     assert "obey" not in str(agent.prepare().body().get("system", ""))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_t08_results_in_another_order_than_their_calls_are_sent_valid_and_compacted_whole(log, format):
+    agent = Agent(log, format)
+    turned = Random(1)
+    compacted = 0
+    for number in range(24):
+        agent.ask()
+        projection = agent.prepare()
+        compacted += projection.checkpoint is not None
+        made = agent.answer(projection, calls=3)
+        results = turned.sample(made, 3)
+        for each in results:  # each as soon as it is there, and the last one behind something else
+            if each is results[-1] and number % 2:
+                agent.ask()
+            agent.engine.append(*agent.script.results([each]))
+        projection = agent.prepare()
+        compacted += projection.checkpoint is not None
+        assert projection.repaired == ()
+        agent.answer(projection)
+    assert compacted >= 2
+
+
+def test_t17_of_the_calls_of_a_turn_the_last_one_counts_alone(log):
+    agent = Agent(log)
+    agent.ask()
+    for prompt in (2_000, 2_300, 2_600):
+        agent.prepare()
+        reply, made = agent.script.answer(calls=1)
+        agent.engine.observe(usage("anthropic", prompt, 50), reply)
+        agent.engine.append(*agent.script.results(made))
+        assert prompt + 50 < agent.prepare().snapshot.tokens < prompt + 500
+    with pytest.raises(ValueError, match="sum over several calls"):
+        agent.engine.observe({**usage("anthropic", 6_900, 150), "num_turns": 3}, agent.script.answer(calls=0)[0])
+    assert agent.prepare().snapshot.tokens < 2_600 + 500
 
 
 def test_t27_a_request_of_very_many_steps_is_compacted_now_and_then_and_never_in_vain(log):

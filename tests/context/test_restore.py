@@ -436,6 +436,21 @@ def test_t45_a_torn_end_is_no_part_of_it_and_what_is_appended_stands_behind_it(l
     assert view(restore(log.path)) == [*view(before), "six", "six!"]
 
 
+@pytest.mark.parametrize("row", [b'{"type":"user","uuid":"bad"', b"no JSON", b"[1]", b"\xff\xfe", b""])
+def test_t45_one_bad_row_takes_nothing_else_with_it(log, twice, row):
+    log.close()
+    before = view(restore(log.path))
+    at = hurt(log.path, b'"content":"five"', lambda line: row + b"\n" + line)
+    found = restore(log.path)
+    assert view(found) == before and found.checkpoint is not None
+    assert [each.offset for each in found.damage] == ([at] if row else [])
+    raw = Path(log.path).read_bytes()
+    with SessionLog(log.place, cwd="/") as again:
+        talk(again, "six")
+    assert view(restore(log.path)) == [*before, "six", "six!"]
+    assert Path(log.path).read_bytes().startswith(raw)
+
+
 def test_a_checkpoint_of_a_later_version_does_not_count(tmp_path):
     rows = [*making.chat("u1", "a1"), making.boundary("b1", logical="a1", checkpoint=raw_checkpoint("x", version=9))]
     found = restore(written(str(tmp_path), [*rows, making.summary("s1", "b1"), making.user("u2", "s1", "on")]))
