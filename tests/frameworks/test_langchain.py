@@ -4,6 +4,7 @@ import asyncio
 import base64
 import subprocess
 import sys
+import threading
 from functools import partial
 
 import pytest
@@ -13,14 +14,19 @@ pytest.importorskip("langchain", reason="it is not installed here")
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, wrap_tool_call
 from langchain.agents.structured_output import ToolStrategy
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from pydantic import BaseModel
 
-from rehydrate.context import ContextExhausted, Engine, Policy
+from rehydrate.context import ContextError, ContextExhausted, Engine, Policy
+from rehydrate.frameworks import langchain_messages
 from rehydrate.frameworks.langchain import RehydrateMiddleware, trim
+from rehydrate.frameworks.langchain_messages import viewed
 from rehydrate.session import Place, Session, SessionLog, Sessions
 
 from .langchain_models import Worker, call, fail, read_file, scripted
@@ -459,6 +465,125 @@ def test_what_other_middleware_says_for_one_call_is_not_in_the_log(log):
         ask(agent, f"Turn {turn}")
     assert [words(each).count("Be brief.") for each in model.sent] == [1, 1, 1]
     assert words(model.sent[-1])[-1] == "Be brief." and "Be brief." not in logged(log)
+
+
+class Waiting(BaseChatModel):
+    """The first time it does not answer; later it says again what the user has said last."""
+
+    sent: list
+    reached: object
+
+    async def _agenerate(self, messages, stop=None, run_manager=None, **kwargs):
+        self.sent.append(messages)
+        if len(self.sent) == 1:
+            self.reached.set()
+            await asyncio.Event().wait()
+        return ChatResult(generations=[ChatGeneration(message=echo(messages))])
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        raise NotImplementedError
+
+    @property
+    def _llm_type(self):
+        return "waiting"
+
+
+@pytest.mark.parametrize("saver", [InMemorySaver, lambda: None], ids=["checkpointer", "none"])
+def test_while_a_model_is_asked_no_other_request_is_made_and_one_is_after_it_was_cancelled(log, saver):
+    async def both():
+        model = Waiting(sent=[], reached=asyncio.Event())
+        agent = create_agent(model, [], middleware=[RehydrateMiddleware(engine_of(log))], checkpointer=saver())
+        first = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage("First.")]}, HERE))
+        await model.reached.wait()
+        with pytest.raises(ContextError, match="a model is being asked"):
+            await agent.ainvoke({"messages": [HumanMessage("Meanwhile.")]}, HERE)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        await agent.ainvoke({"messages": [HumanMessage("Second.")]}, HERE)
+        return words(model.sent[-1])
+
+    sent = asyncio.run(both())
+    assert sent[0] == "First." and sent[-1] == "Second." and logged(log)[-1] == "You said: Second."
+
+
+def test_a_run_that_is_cancelled_waits_for_no_summary(log):
+    began, ended = threading.Event(), threading.Event()
+
+    def summariser(request):
+        began.set()
+        assert ended.wait(60)
+
+    async def talk():
+        engine = Engine(log, window=8_000, policy=POLICY, summariser=summariser)
+        agent, _ = agent_of(engine, echo)
+        while not began.is_set():
+            task = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage("And so on. " * 300)]}))
+            while not task.done() and not began.is_set():
+                await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(engine.append, {"role": "user", "content": "Hello."})
+        assert not compactions(log)
+
+    try:
+        asyncio.run(talk())
+    finally:
+        ended.set()
+
+
+def test_lone_surrogates_do_no_harm(log, reopened):
+    replies = iter([AIMessage("a \udcff", tool_calls=[call("odd", 1)]), AIMessage("Done."), AIMessage("Again.")])
+
+    @tool
+    def odd() -> str:
+        """Look."""
+        return "x \ud83d y"
+
+    agent, _ = agent_of(engine_of(log), lambda _: next(replies), tools=[odd])
+    ask(agent, "First \ud800")
+    other, model = agent_of(engine_of(reopened()), lambda _: next(replies), tools=[odd])
+    ask(other, "Second.")
+    assert words(model.sent[0]) == ["First \ufffd", "a \ufffd", "x \ufffd y", "Done.", "Second."]
+
+
+def test_what_is_changed_in_its_place_is_sent_as_it_is_now(log):
+    class Hide(AgentMiddleware):
+        def before_model(self, state, runtime):
+            for message in state["messages"]:
+                if isinstance(message, ToolMessage):
+                    message.content = "hidden"
+                for each in getattr(message, "tool_calls", ()):
+                    each["args"]["path"] = "hidden"
+
+    agent, model = agent_of(engine_of(log), Worker(steps=3), middleware=[Hide()], saver=InMemorySaver())
+    ask(agent, "Look.")
+    results = [message for message in model.sent[-1] if isinstance(message, ToolMessage)]
+    paths = [each["args"]["path"] for message in model.sent[-1] for each in getattr(message, "tool_calls", ())]
+    assert [each.text for each in results] == paths == ["hidden"] * 6
+
+
+def test_a_message_is_looked_at_once_as_long_as_it_says_the_same(log, monkeypatch):
+    seen = []
+    monkeypatch.setattr(langchain_messages, "viewed", lambda message: seen.append(message) or viewed(message))
+    agent, _ = agent_of(engine_of(log, window=None), Worker(steps=10), saver=InMemorySaver())
+    ask(agent, "Look.")
+    ask(agent, "Again.")
+    state = ask(agent, "And again.")["messages"]
+    assert len(state) == 96 and len({message.id for message in seen}) == len(seen) <= len(state)
+
+
+def test_an_artifact_can_be_anything(log):
+    @tool(response_format="content_and_artifact")
+    def odd() -> tuple:
+        """Look."""
+        return "seen", threading.Lock()
+
+    replies = iter([AIMessage("", tool_calls=[call("odd", 1)]), AIMessage("Done.")])
+    agent, model = agent_of(engine_of(log), lambda _: next(replies), tools=[odd])
+    ask(agent, "Look.")
+    assert model.sent[-1][-1].text == "seen" and model.sent[-1][-1].artifact is not None
 
 
 def test_an_engine_is_not_given_the_conversation_of_another_thread(log):

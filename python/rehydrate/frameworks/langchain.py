@@ -8,14 +8,15 @@ The graph's state stays as it is, whole; what a model is sent of it is the engin
 state is the conversation, and the log follows it; without one the log is, and each run goes on with it.
 """
 
-import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
 from rehydrate.context import Engine, Meter
 from rehydrate.context import trim as trim_views
+from rehydrate.context.aio import stoppable
 
 try:
     from langchain.agents.middleware import (
@@ -44,8 +45,9 @@ class _State(AgentState[Any], total=False):
 class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
     """Sends a model what its engine decides, and keeps the conversation in the engine's log.
 
-    A model call raises what `prepare`, `observe`, `overflow` and `append` of the engine raise.  Put it last in the list
-    of middleware: then it sees what the others make of a request, and of an answer what the model gave.
+    A model call raises what `prepare`, `observe`, `overflow` and `append` of the engine raise, and ContextError while
+    another one of the conversation is under way.  Put it last in the list of middleware: then it sees what the others
+    make of a request, and of an answer what the model gave.
     """
 
     state_schema = _State
@@ -71,31 +73,31 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
 
     async def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Called by the agent; the log is read in a thread."""
-        return await asyncio.to_thread(self.before_agent, state, runtime)
+        return await stoppable(lambda: self.before_agent(state, runtime))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Called by the agent."""
-        call = Call(request, *self._of(request.runtime))
-        prepared = call.prepared()
-        try:
-            response = handler(prepared)
-        except Exception as error:
-            response = handler(call.eased(error))
-        return call.observed(response)
+        with Call(request, *self._of(request.runtime)) as call:
+            prepared = call.prepared()
+            try:
+                response = handler(prepared)
+            except Exception as error:
+                response = handler(call.eased(error))
+            return call.observed(response)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Called by the agent; the engine works in a thread.  What is cancelled meanwhile may be done all the same."""
-        call = Call(request, *self._of(request.runtime))
-        prepared = await asyncio.to_thread(call.prepared)
-        try:
-            response = await handler(prepared)
-        except Exception as error:
-            response = await handler(await asyncio.to_thread(call.eased, error))
-        return await asyncio.to_thread(call.observed, response)
+        with Call(request, *self._of(request.runtime)) as call:
+            prepared = await stoppable(call.prepared)
+            try:
+                response = await handler(prepared)
+            except Exception as error:
+                response = await handler(await stoppable(partial(call.eased, error)))
+            return await stoppable(partial(call.observed, response))
 
     def _of(self, runtime: Runtime[Any]) -> tuple[Engine, Line]:
         thread = getattr(runtime.execution_info, "thread_id", None)

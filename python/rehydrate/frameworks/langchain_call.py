@@ -7,7 +7,7 @@ from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from rehydrate.context import Engine, Projection, Request
+from rehydrate.context import ContextError, Engine, Projection, Request
 from rehydrate.context.wire import FORMATS
 
 from .langchain_log import Line
@@ -15,12 +15,20 @@ from .langchain_messages import FORMAT, View, made, viewed
 
 
 class Call:
-    """One call of a model; its methods raise what those of the engine raise."""
+    """One call of a model, and nobody else's meanwhile; its methods raise what those of the engine raise."""
 
     def __init__(self, request: ModelRequest[Any], engine: Engine, line: Line) -> None:
         self.request, self.engine, self.line = request, engine, line
         self.given: list[tuple[View, BaseMessage]] = []
         """The messages of the request, each with the view that was made of it."""
+
+    def __enter__(self) -> "Call":
+        if not self.line.asking.acquire(blocking=False):
+            raise ContextError("a model is being asked in this conversation: wait for its answer, or cancel that run")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.line.asking.release()
 
     def prepared(self) -> ModelRequest[Any]:
         """The request with what the model is sent."""
@@ -28,9 +36,9 @@ class Call:
         held = {message.id for message in self.request.state["messages"]}
         while held and said and isinstance(said[-1], (HumanMessage, SystemMessage)) and said[-1].id not in held:
             control.insert(0, said.pop())  # other middleware says it, for this call alone
-        self.given = [(viewed(message), message) for message in [*said, *control]]
-        views = [view for view, _ in self.given]
         with self.line.lock:
+            views = self.line.views.of([*said, *control])
+            self.given = list(zip(views, [*said, *control], strict=True))
             base = self.request.state.get("rehydrate_base")
             self.line.follow(self.engine, views[: len(said)], base if isinstance(base, str) else None)
             projection = self.engine.prepare(_request(self.request, views[len(said) :]))

@@ -13,7 +13,7 @@ from rehydrate.context import FORMATS, Engine
 from rehydrate.context.replies import entries_of
 from rehydrate.session import NotASession, Session
 
-from .langchain_messages import FORMAT, View
+from .langchain_messages import FORMAT, View, Views
 
 
 class Logged(NamedTuple):
@@ -32,6 +32,9 @@ class Line:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.views = Views()
+        self.asking = threading.Lock()
+        """Whoever asks a model has it until the answer is there."""
         self._logged: list[Logged] = []
         self._tip: str | None = None
         """The entry that the log ended with when `_logged` was right."""

@@ -63,6 +63,32 @@ def viewed(message: BaseMessage) -> View:
     return {**view, "langchain": {"digest": digest(view), "own": own}}
 
 
+class Views:
+    """Makes views of messages, and no message's again as long as each call has it: a long conversation has thousands of
+    messages, of which few are new.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, View] = {}
+        """By what the messages hold: other objects may say the same, and people change messages in their place."""
+
+    def of(self, messages: Iterable[BaseMessage]) -> list[View]:
+        """The views of messages; those of the last time are remembered."""
+        before, self._made, views = self._made, {}, []
+        for message in messages:
+            key = _held(message)
+            self._made[key] = view = before.get(key) or viewed(message)
+            views.append(view)
+        return views
+
+
+def _held(message: BaseMessage) -> str:
+    """The same for messages that hold the same; an artifact is none of what a model is sent."""
+    held = {**message.__dict__, "artifact": None}
+    said = repr((type(message), held, message.__pydantic_extra__))
+    return sha256(said.encode(errors="backslashreplace")).hexdigest()
+
+
 def digest(view: Mapping[str, Any]) -> str:
     """The same for messages of which a model is sent the same; their ids count for nothing."""
     said = {name: value for name, value in view.items() if name != "langchain"}
