@@ -304,6 +304,23 @@ def test_a_second_record_silences_the_epoch_until_the_next_compaction(log):
     assert len(given_in(log)) == 3
 
 
+@pytest.mark.parametrize("what", ["no epoch", "an odd epoch", "no place", "no version"])
+def test_no_record_silences_more_than_the_epoch_it_stands_in(log, what):
+    agent = Agent(log, policy=WIDE)
+    for _ in range(8):
+        agent.turn()
+    after = agent.ask()  # which the compaction leaves, and what stands behind it
+    record = deepcopy(UNSOUND[what])
+    log.append({**record, "after": after} if "after" in record else record)
+    assert agent.engine.compact() is not None
+    assert after in {entry["uuid"] for entry in restore(log.path).entries}
+    assert agent.engine.explain()["handoff"] == "none"
+    assert told(agent.prepare()) == 1
+    log.append({**record, "after": after} if "after" in record else record)
+    names_its_epoch = record.get("checkpoint", 0) is None
+    assert told(agent.prepare()) == names_its_epoch
+
+
 def test_one_of_another_epoch_or_another_line_does_not_count(log):
     agent = Agent(log, policy=WIDE)
     first = agent.ask()

@@ -44,13 +44,13 @@ def hidden_in(restored: Restored) -> Hidden:
     entries = {entry.get("uuid") for entry in restored.entries}
     notes: dict[tuple[str, str], Message] = {}
     handoffs: list[Handoff | None] = []
-    for record in restored.records:
+    for number, record in enumerate(restored.records):
         kind, after = record.get("type"), record.get("after")
         if kind not in HIDDEN or (isinstance(after, str) and after not in entries):
             continue
         sound: Handoff | None = None
         if kind == HANDOFF:
-            if not _is_of_epoch(record, restored.boundary):
+            if not _is_of_epoch(record, restored.boundary, is_earlier=number < restored.earlier):
                 continue
             handoffs.append(sound := Handoff.from_record(record))
         if isinstance(after, str) and (kind == CONTINUE or sound is not None):
@@ -63,7 +63,7 @@ def hidden_in(restored: Restored) -> Hidden:
     return Hidden(behind, given)
 
 
-def _is_of_epoch(record: Mapping[str, object], boundary: str | None) -> bool:
-    """Whether it names this compaction; one that names none as a record does, may be of any."""
-    named = record.get("checkpoint", boundary)
-    return named == boundary or not (named is None or isinstance(named, str))
+def _is_of_epoch(record: Mapping[str, object], boundary: str | None, *, is_earlier: bool) -> bool:
+    """Whether it names this compaction; one that names none as a record does, is of the one that it stands behind."""
+    named = record.get("checkpoint", 0)
+    return named == boundary if named is None or isinstance(named, str) else not is_earlier

@@ -54,6 +54,8 @@ class Restored:
     """What was put in the place of results of these entries, by the uuid of the entry and the id of the call."""
     records: tuple[Record, ...]
     """What an engine has recorded behind the first of these entries, in file order, on whatever branch."""
+    earlier: int
+    """So many of the records, from the first on, stand before the compaction that the view begins with."""
     bad: tuple[tuple[str, str], ...]
     """Checkpoints on the line that are not sound, newest first: the uuid of each boundary, and what is wrong."""
     damaged: int
@@ -83,7 +85,7 @@ def restore(path: str, *, at: str | None = None) -> Restored:
 
 def _nothing(path: str) -> Restored:
     name = os.path.basename(path).removesuffix(".jsonl")
-    return Restored(name, None, None, (), (), None, frozenset(), None, 0, {}, (), (), 0, (), 0)
+    return Restored(name, None, None, (), (), None, frozenset(), None, 0, {}, (), 0, (), 0, (), 0)
 
 
 def _read(session: Session, at: str | None, *, start: int) -> Restored:
@@ -169,7 +171,7 @@ def _restored(
     rows = metadata.replacements(session.scope, agent_id=session.agent_id)
     first = min((index for index in (found.boundary, *found.preserved) if index is not None), default=-1)
     marks, folder = boundaries(session.scope), session.results_folder
-    about = (log.record(i) for i in range(first + 1, session.scope.end) if (log.types[i] or "").startswith(RECORDS))
+    about = [index for index in range(first + 1, session.scope.end) if (log.types[index] or "").startswith(RECORDS)]
 
     def uuid(index: int | None) -> str | None:
         return None if index is None else log.entries[index].uuid
@@ -185,7 +187,8 @@ def _restored(
         newest=uuid(marks[-1]) if marks else None,
         end=line_start(session.path, log.size),
         replacements=_about(sources, rows),
-        records=tuple(about),
+        records=tuple(map(log.record, about)),
+        earlier=0 if found.boundary is None else sum(index < found.boundary for index in about),
         bad=tuple((uuid(index) or "", why) for index, why in bad.items()),
         damaged=session.damaged,
         damage=_damage(session, found),
