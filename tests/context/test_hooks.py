@@ -1,11 +1,14 @@
 """A hook before a compaction, and summaries that the host has prepared."""
 
+import asyncio
 import warnings
+from concurrent import futures
 
 import pytest
 
-from rehydrate.context import CompactionBlocked, Prepared, Request
+from rehydrate.context import Aborted, CompactionBlocked, Prepared, Request
 from rehydrate.context.assembling import assemble
+from rehydrate.context.records import ATTEMPT
 from rehydrate.context.summary import read_summary
 from rehydrate.context.validate import violations
 from rehydrate.context.view import Said
@@ -74,10 +77,11 @@ def test_a_hook_that_crashes_does_not_block_and_is_a_warning(due, tmp_path):
     assert sent(projection) == sent(plain)
 
 
-def test_what_ends_a_program_in_a_hook_ends_it_and_leaves_nothing(due, tmp_path):
-    engine = engine_of(copied(due, tmp_path), window=WINDOW, before_compaction=Scripted(KeyboardInterrupt()))
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, Aborted, asyncio.CancelledError, futures.CancelledError])
+def test_what_the_user_stops_in_a_hook_ends_the_turn_and_leaves_nothing(due, tmp_path, stop):
+    engine = engine_of(copied(due, tmp_path), window=WINDOW, before_compaction=Scripted(stop()))
     before = types_in(engine.log)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(stop):
         engine.prepare(REQUEST)
     assert types_in(engine.log) == before
 
@@ -125,6 +129,17 @@ def test_a_prepared_summary_is_taken_and_no_model_is_asked(due, tmp_path):
     assert {item.id for item in known.items} <= {item.id for item in said.items}
 
 
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, Aborted, asyncio.CancelledError, futures.CancelledError])
+def test_what_the_user_stops_while_a_summary_is_prepared_ends_the_turn(due, tmp_path, stop):
+    plain, _ = compacted(due, tmp_path / "plain")
+    log = copied(due, tmp_path / "own")
+    model = Scripted(GOOD)
+    with pytest.raises(stop):
+        engine_of(log, window=WINDOW, summariser=model, prepared=lambda: Scripted(stop())(None)).prepare(REQUEST)
+    assert not model.requests and types_in(log)[-1] == (ATTEMPT, "interrupted")
+    assert sent(engine_of(log, window=WINDOW).prepare(REQUEST)) == sent(plain)
+
+
 def test_what_a_prepared_summary_does_not_cover_stays_whole(due, tmp_path):
     made = entries(due)
     for back in (4, 6, 9, 12):
@@ -145,6 +160,12 @@ def test_what_a_prepared_summary_does_not_cover_stays_whole(due, tmp_path):
         Prepared(TEXT, "nobody"),
         Prepared(TEXT, ""),
         Prepared("too long " * 9_000, "x"),
+        Prepared(None, "x"),
+        Prepared(7, "x"),
+        Prepared(TEXT, None),
+        "A text alone.",
+        {"text": TEXT, "through": "x"},
+        7,
         Scripted(ValueError("boom")),
     ],
 )

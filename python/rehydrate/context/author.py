@@ -45,7 +45,11 @@ class Written:
 class Author:
     """Asks the hooks of one engine, each with the engine free for other threads meanwhile."""
 
-    def __init__(self, log: SessionLog, hooks: Hooks, *, waiting: Waiting, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, log: SessionLog, hooks: Hooks, *, window: int | None, waiting: Waiting, clock: Callable[[], float]
+    ) -> None:
+        """`window`: of the model, whatever a provider has said of it: another one lets a model be asked again."""
+        self._window = window
         self._hooks = hooks
         self._waiting = waiting
         self._clock = clock
@@ -77,6 +81,7 @@ class Author:
         except CompactionBlocked:
             raise
         except Exception as error:  # whatever it is, it is no reason to let a context run full
+            _let_stop(error)
             _warn(f"the hook before a compaction has failed, and is passed over: {error!r}")
 
     def write(self, task: Task, plain: "Plan", *, focus: str | None, more: Reader) -> Written:
@@ -90,14 +95,7 @@ class Author:
         return self._ask(self._hooks.summariser, task, plain, focus=focus, more=more)
 
     def _prepared(self, task: Task, plain: "Plan") -> "Text | None":
-        if self._hooks.prepared is None:
-            return None
-        given: Prepared | None = None
-        try:
-            with self._waiting.apart():
-                given = self._hooks.prepared()
-        except Exception as error:
-            _warn(f"the prepared summary could not be had, and is passed over: {error!r}")
+        given = self._given()
         if given is None:
             return None
         from .written import Text, covered_by, plan_with
@@ -106,9 +104,23 @@ class Author:
         found = Text.of(given.text, covers=covers) if covers else None
         return None if found is None or plan_with(found, task, plain) is None else found
 
+    def _given(self) -> Prepared | None:
+        if self._hooks.prepared is None:
+            return None
+        try:
+            with self._waiting.apart():
+                given = self._hooks.prepared()
+            if given is not None:
+                _check(given)
+        except Exception as error:  # whatever it is, there are other ways
+            _let_stop(error)
+            _warn(f"the prepared summary could not be had, and is passed over: {error!r}")
+            return None
+        return given
+
     def _ask(self, summariser: "Summariser", task: Task, plain: "Plan", *, focus: str | None, more: Reader) -> Written:
         breaker = self.breaker(task.scene.state)
-        window, asked = task.window, asked_in(task.scene.work)
+        window, asked = self._window, asked_in(task.scene.work)
         phase = breaker.phase(window=window, asked=asked, now_s=self._clock())
         if phase == "open":
             return Written(failure="circuit_open")
@@ -123,8 +135,9 @@ class Author:
         material = _material(task, plain, focus=focus, more=more)
         if material.is_empty:
             return Written()
-        answer = MAX_TOKENS if window is None else min(MAX_TOKENS, window // 2)
-        fitting = material if window is None else material.within(window - answer)
+        sent = task.window  # or what a provider has said that it takes
+        answer = MAX_TOKENS if sent is None else min(MAX_TOKENS, sent // 2)
+        fitting = material if sent is None else material.within(sent - answer)
         if fitting is None:
             return Written(None, "context_exhausted", breaker.failed(window=window, asked=asked, now_s=self._clock()))
         found = ask(
@@ -156,6 +169,21 @@ def _material(task: Task, plain: "Plan", *, focus: str | None, more: Reader) -> 
         focus=focus,
         meter=task.meter,
     )
+
+
+def _check(given: object) -> None:
+    if not isinstance(given, Prepared):
+        raise TypeError(f"a prepared summary is a `Prepared(text, through)` or None, and no {type(given).__name__}")
+    if not (isinstance(given.text, str) and isinstance(given.through, str)):
+        raise TypeError("of a prepared summary the text and the uuid of the last entry that it covers are texts")
+
+
+def _let_stop(error: Exception) -> None:
+    """Raises what says that the user has stopped it."""
+    from .summariser import is_stop
+
+    if is_stop(error):
+        raise error
 
 
 def _warn(message: str) -> None:

@@ -97,7 +97,9 @@ class Engine:
         self._steps, self._writer = Steps(self._stage, clock=clock), Writer()
         self._sent: Scene | None = None
         """What was prepared last; None: nothing was."""
-        self._author = Author(log, Hooks(summariser, prepared, before_compaction), waiting=self._waiting, clock=clock)
+        self._author = Author(
+            log, Hooks(summariser, prepared, before_compaction), window=window, waiting=self._waiting, clock=clock
+        )
         self._compactor = Compactor(
             log,
             stage=self._stage,
