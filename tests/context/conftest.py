@@ -2,6 +2,7 @@
 
 import pytest
 
+from rehydrate.context.waiting import Waiting
 from rehydrate.session import Place, SessionLog
 
 from .engines import Agent
@@ -47,3 +48,10 @@ def due(tmp_path_factory):
             agent.turn()
         agent.ask()
     return place.path
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """Nobody waits long."""
+    run = Waiting.run
+    monkeypatch.setattr(Waiting, "run", lambda self, call, timeout_s: run(self, call, min(timeout_s, 0.3)))

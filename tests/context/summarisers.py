@@ -1,11 +1,13 @@
 """Scripted summarisers, and a conversation that is due for a compaction, copied for each test."""
 
 import shutil
+import time
 
 from rehydrate.context import Request
 from rehydrate.session import Place, SessionLog
 
 from .agents import SYSTEM, tools
+from .answering import CALL, anthropic, text
 from .engines import engine_of
 
 SESSION = "5e551000-0000-4000-8000-000000000009"
@@ -19,6 +21,33 @@ The model was here, and all went well.
 """
 REQUEST = Request(model="m", format="anthropic", system=SYSTEM, tools=tools("anthropic"))
 WINDOW = 12_000
+
+
+class Overflow(Exception):
+    """As providers have them."""
+
+    status_code = 400
+
+    def __str__(self):
+        return "prompt is too long: 300000 tokens > 200000 maximum"
+
+
+def hang():
+    time.sleep(1.5)
+    return GOOD
+
+
+FAULTS = {
+    "empty": ("", "empty_exhausted"),
+    "refusal": (anthropic(text("No."), stop="refusal"), "empty_exhausted"),
+    "tool calls": (anthropic(CALL["anthropic"]), "empty_exhausted"),
+    "reasoning": (anthropic({"type": "thinking", "thinking": GOOD, "signature": "s"}), "empty_exhausted"),
+    "10 times too long": (GOOD + "It went on and on.\n" * 2_500, "insufficient_reduction"),
+    "time-out": (hang, "transient_exhausted"),
+    "overflow": (Overflow(), "context_exhausted"),
+    "garbage": ("\x00\ud800 lorem" * 50, "empty_exhausted"),
+    "connection": (ConnectionResetError("reset"), "transient_exhausted"),
+}
 
 
 class Scripted:
@@ -63,3 +92,13 @@ def summary_in(projection):
         for message in projection.checkpoint.messages
         if message.get("rehydrate", {}).get("kind") == "summary"
     )
+
+
+def grow(engine):
+    """Some more steps, and no request of the user."""
+    for at in range(4):
+        name = f"{engine.log.tip}{at}"
+        engine.append(
+            {"role": "assistant", "content": [{"type": "tool_use", "id": name, "name": "x", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "word " * 400}]},
+        )

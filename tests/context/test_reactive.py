@@ -2,26 +2,32 @@
 
 import asyncio
 import json
+from concurrent import futures
 from pathlib import Path
 
 import pytest
 
 from rehydrate.context import (
+    Aborted,
     AsyncEngine,
     CommitFailed,
     CompactionBlocked,
     Meter,
+    Policy,
     Refused,
     Violation,
     violations,
 )
+from rehydrate.context.breaker import LIMIT
 from rehydrate.context.reactive import is_delivered
+from rehydrate.context.records import ATTEMPT, HANDOFF
 from rehydrate.context.restore import restore
 from rehydrate.session import Place, Session, SessionLog
 from rehydrate.session.copies import branch
 
 from .agents import usage
-from .engines import FORMATS, Agent, again, engine_of, request_of, sent
+from .engines import FORMATS, Agent, again, engine_of, is_handoff, request_of, sent, types_in
+from .summarisers import FAULTS, GOOD, REQUEST, WINDOW, Scripted, copied, grow
 from .talk import assistant, result, text, thought, user
 
 TOO_LONG = "prompt is too long: 200251 tokens > 200000 maximum"
@@ -65,7 +71,8 @@ def test_a_request_that_is_too_large_is_sent_again_smaller_and_for_good(log, for
     assert size(agent.engine, agent.request) < before
     assert projection.snapshot.tokens <= projection.snapshot.available
     assert not violations(projection.messages, format=format)
-    assert (projection.checkpoint, agent.engine._follow().checkpoint.reason) == (None, "context_limit")
+    assert projection.checkpoint == agent.engine._follow().checkpoint == restore(log.path).checkpoint
+    assert projection.checkpoint.reason == "context_limit"
     assert sent(again(log, window=100_000).prepare(agent.request)) == sent(projection)
     agent.answer(projection)
     agent.turn()
@@ -73,10 +80,11 @@ def test_a_request_that_is_too_large_is_sent_again_smaller_and_for_good(log, for
 
 def test_prunes_are_committed_with_the_compaction_or_nowhere(log):
     agent = at_work(log)
-    agent.engine.overflow(TOO_LONG)
+    projection = agent.engine.overflow(TOO_LONG)
     with Session.open(log.path) as session:
         kinds = [record["type"] for record in session.view("raw")]
     assert "content-replacement" not in kinds
+    assert {each.kind for each in projection.pruned} == {"prune"}
     checkpoint = restore(log.path).checkpoint
     assert (checkpoint.reason, checkpoint.strategy, checkpoint.outcome) == ("context_limit", "fallback", "completed")
 
@@ -261,6 +269,7 @@ def test_where_the_compaction_fails_the_prunes_are_committed_alone(log, format, 
     projection = agent.engine.overflow(TooLong())
     checkpoint = restore(log.path).checkpoint
     assert (checkpoint.reason, checkpoint.strategy, checkpoint.outcome) == ("context_limit", "snip", "failed")
+    assert projection.checkpoint == checkpoint and projection.pruned
     assert len(projection.messages) == len(before.messages)
     assert "was taken out to save room" in sent(projection)
     assert not violations(projection.messages, format=format)
@@ -336,6 +345,75 @@ def test_a_pinned_message_that_a_checkpoint_keeps_behind_its_summary_stays_word_
     assert engine.compact() is not None
     assert "Never push to main." in sent(again(log, window=100_000).prepare(request_of()))
     assert engine.explain()["pinned"] == 1
+
+
+# -- with a model -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize("stop", [Aborted, KeyboardInterrupt, asyncio.CancelledError, futures.CancelledError])
+def test_what_the_user_stops_leaves_the_bytes_though_a_prune_would_free_something(log, stop, at):
+    agent = at_work(log)
+    before = sent(agent.prepare())
+    engine = prepared(again(log, window=100_000, summariser=Scripted(*([""] * (at - 1)), stop())), agent.request)
+    with pytest.raises(stop):
+        engine.overflow(TooLong())
+    assert restore(log.path).checkpoint is None
+    assert types_in(engine.log)[-1] == (ATTEMPT, "interrupted")
+    assert sent(again(log, window=100_000).prepare(agent.request)) == before
+    engine.prepare(agent.request)
+    with pytest.raises(stop):  # for it counts as nothing
+        engine.overflow(TooLong())
+
+
+def test_a_model_improves_the_prose_of_what_is_sent_again(log):
+    agent = at_work(log)
+    engine = prepared(again(log, window=100_000, summariser=Scripted(GOOD)), agent.request)
+    projection = engine.overflow(TooLong())
+    assert (projection.checkpoint.strategy, projection.failure) == ("llm", None)
+    assert "all went well" in sent(projection)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_a_model_is_told_and_makes_nothing_worse(due, tmp_path, fault, soon):
+    answer, code = FAULTS[fault]
+    plain = prepared(engine_of(copied(due, tmp_path / "plain"), window=10 * WINDOW), REQUEST).overflow(TooLong())
+    model = Scripted(answer)
+    log = copied(due, tmp_path / "model")
+    projection = prepared(engine_of(log, window=10 * WINDOW, summariser=model), REQUEST).overflow(TooLong())
+    assert (projection.failure, len(model.requests)) == (code, 3)
+    assert projection.checkpoint.outcome == "fallback"
+    assert sent(projection) == sent(plain)
+
+
+def test_what_a_provider_allows_is_no_other_window_that_lets_a_model_be_asked_again(due, tmp_path):
+    log = copied(due, tmp_path)
+    model = Scripted("")
+    engine = engine_of(log, window=10 * WINDOW, summariser=model)
+    for _ in range(LIMIT):
+        grow(engine)
+        assert engine.compact() is not None
+    asked = len(model.requests)
+    grow(engine)
+    engine.prepare(REQUEST)
+    projection = engine.overflow("prompt is too long: 60251 tokens > 50000 maximum")
+    assert (projection.failure, len(model.requests)) == ("circuit_open", asked)
+
+
+# -- epochs ------------------------------------------------------------------------------------------
+
+
+def test_a_snip_opens_an_epoch_in_which_the_model_is_told_again(log, broken):
+    wide = Policy(reserve=1_000, handoff_percent=1, compaction_percent=99)
+    agent = at_work(log, policy=wide)
+    assert any(map(is_handoff, agent.prepare().messages))
+    projection = agent.engine.overflow(TooLong())
+    assert projection.checkpoint.strategy == "snip"
+    told = [each for each in projection.messages if is_handoff(each)]
+    assert len(told) == 1
+    with Session.open(log.path) as session:
+        epochs = [record["checkpoint"] for record in session.view("raw") if record["type"] == HANDOFF]
+    assert epochs == [None, restore(log.path).boundary]
 
 
 # -- images -----------------------------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ from rehydrate.context.summary import read_summary
 from .agents import SYSTEM
 from .answering import NOTES, SOUND, UNSOUND
 from .engines import FORMATS, engine_of, sent
-from .summarisers import GOOD, REQUEST, WINDOW, Scripted, compacted, copied, summary_in
-from .test_summaries import Overflow
+from .summarisers import GOOD, REQUEST, WINDOW, Overflow, Scripted, compacted, copied, summary_in
 
 SHAPELESS = {
     "a placeholder": "[summary]",

@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,21 +14,10 @@ from rehydrate.context.ledger import HEADINGS
 from rehydrate.context.records import ATTEMPT, BREAKER
 from rehydrate.context.summary import read_summary
 from rehydrate.context.validate import violations
-from rehydrate.context.waiting import Waiting
 from rehydrate.session import Session, SessionLog
 
-from .answering import CALL, anthropic, text
 from .engines import POLICY, engine_of, sent, types_in
-from .summarisers import GOOD, REQUEST, WINDOW, Scripted, compacted, copied, summary_in
-
-
-class Overflow(Exception):
-    """As providers have them."""
-
-    status_code = 400
-
-    def __str__(self):
-        return "prompt is too long: 300000 tokens > 200000 maximum"
+from .summarisers import FAULTS, GOOD, REQUEST, WINDOW, Scripted, compacted, copied, grow, summary_in
 
 
 class Denied(Exception):
@@ -37,31 +25,6 @@ class Denied(Exception):
 
     def __str__(self):
         return "invalid x-api-key"
-
-
-def hang():
-    time.sleep(1.5)
-    return GOOD
-
-
-FAULTS = {
-    "empty": ("", "empty_exhausted"),
-    "refusal": (anthropic(text("No."), stop="refusal"), "empty_exhausted"),
-    "tool calls": (anthropic(CALL["anthropic"]), "empty_exhausted"),
-    "reasoning": (anthropic({"type": "thinking", "thinking": GOOD, "signature": "s"}), "empty_exhausted"),
-    "10 times too long": (GOOD + "It went on and on.\n" * 2_500, "insufficient_reduction"),
-    "time-out": (hang, "transient_exhausted"),
-    "overflow": (Overflow(), "context_exhausted"),
-    "garbage": ("\x00\ud800 lorem" * 50, "empty_exhausted"),
-    "connection": (ConnectionResetError("reset"), "transient_exhausted"),
-}
-
-
-@pytest.fixture
-def soon(monkeypatch):
-    """Nobody waits long."""
-    run = Waiting.run
-    monkeypatch.setattr(Waiting, "run", lambda self, call, timeout_s: run(self, call, min(timeout_s, 0.3)))
 
 
 def records_in(log, kind):
@@ -134,6 +97,26 @@ def test_what_the_user_stops_at_any_attempt_leaves_the_bytes_and_counts_as_nothi
     assert sent(engine_of(log, window=10 * WINDOW).prepare(REQUEST)) == sent(before)
     other = engine_of(SessionLog(log.place, cwd="/"), window=WINDOW)
     assert sent(other.prepare(REQUEST)) == sent(plain)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_was_wrong_with_a_compaction_that_was_asked_for_is_told_until_the_next_one(due, tmp_path, fault, soon):
+    answer, code = FAULTS[fault]
+    made = engine_of(copied(due, tmp_path / "plain"), window=WINDOW).compact()
+    log = copied(due, tmp_path / "model")
+    engine = engine_of(log, window=WINDOW, summariser=Scripted(answer))
+    assert engine.explain()["failure"] is None
+    assert engine.compact().messages == made.messages
+    for each in (engine, engine_of(SessionLog(log.place, cwd="/"), window=WINDOW)):
+        found = each.explain()
+        assert (found["failure"], found["checkpoint"]["strategy"], found["checkpoint"]["outcome"]) == (
+            code,
+            "fallback",
+            "fallback",
+        )
+    grow(engine)
+    assert engine_of(log, window=WINDOW).compact() is not None
+    assert engine.explain()["failure"] is None
 
 
 def test_an_error_that_comes_again_each_time_is_met_once(due, tmp_path):
@@ -273,13 +256,3 @@ def outcome_of(engine):
     grow(engine)
     assert isinstance(engine.compact(), Checkpoint)
     return records_in(engine.log, ATTEMPT)[-1].get("failure")
-
-
-def grow(engine):
-    """Some more steps, and no request of the user."""
-    for at in range(4):
-        name = f"{engine.log.tip}{at}"
-        engine.append(
-            {"role": "assistant", "content": [{"type": "tool_use", "id": name, "name": "x", "input": {}}]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "word " * 400}]},
-        )

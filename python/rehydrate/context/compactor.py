@@ -53,6 +53,8 @@ class Outcome:
     """Why no model has written the summary, where one was to be asked."""
     source: Sequence[Message] = ()
     """The messages that it was made of; none where it was not tried."""
+    pruned: Sequence[Replacement] = ()
+    """What was put in the place of results before, and committed with it."""
 
 
 class Compactor:

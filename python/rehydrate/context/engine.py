@@ -169,7 +169,7 @@ class Engine:
         done before and no answer has come since.  Raises what `prepare` raises where a decision could not be written,
         CompactionBlocked, and ValueError when nothing was prepared.
         """
-        from .reactive import Reactive, is_delivered, refused
+        from .reactive import Reactive, is_delivered, refused, told
         from .refusals import classify
 
         with self._waiting.turn():
@@ -183,10 +183,11 @@ class Engine:
             )
             again = refused(error)
             try:
-                if not is_delivered(partial) and reactive.relieve(request, classify(error)):
+                outcome = None if is_delivered(partial) else reactive.relieve(request, classify(error))
+                if outcome is not None:
                     projection = self._settled(request)
                     if self._stage.plain.messages(self._last_sent().messages) < before:
-                        return projection
+                        return told(projection, outcome)
             except (ContextExhausted, WindowFull, InvalidProjection) as left:
                 raise again from again.__cause__ or left
             raise again

@@ -7,22 +7,22 @@ request was taken, nor a second time before there was an answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from . import records
 from .assembling import assemble
-from .checkpoint import Checkpoint
-from .compactor import Compactor, anew, committing
+from .compactor import Compactor, Outcome, anew, committing
 from .errors import BadCheckpoint, CommitFailed, CompactionBlocked, Refused, Superseded
 from .explain import pinned_messages
 from .messages import Message
 from .omitting import Omitting, canonical, digest_of, media_in, without_thoughts
-from .projection import Request
+from .projection import Projection, Request
 from .prune import prune
 from .refusals import Kind, Refusal
 from .results import Replacement
 from .scene import Scene, Stage
 from .state import State
-from .summariser import Aborted
+from .summariser import is_stop
 from .validate import violations
 from .wire import FORMATS
 
@@ -80,22 +80,24 @@ class Reactive:
         self._follow = follow
         self._note = note
 
-    def relieve(self, request: Request, refusal: Refusal) -> bool:
-        """Do something about a refusal of the next request; False where nothing can be done.
+    def relieve(self, request: Request, refusal: Refusal) -> Outcome | None:
+        """Do something about a refusal of the next request, and tell how the compaction went, where that was one; None
+        where nothing can be done.
 
         Raises CommitFailed, CompactionBlocked, Superseded, and what stopped a compaction where nothing else could help.
         """
         state = self._follow()
         scene = self._stage.scene(state, request)
         if state.refusal is not None or not scene.work.messages:
-            return False
+            return None
         if refusal.kind == "malformed":
             has_thoughts = any(without_thoughts(each) is not each for each in scene.work.messages)
-            return has_thoughts and not refusal.lacks_thoughts and self._omit(scene, "malformed", thoughts=True)
+            is_apt = has_thoughts and not refusal.lacks_thoughts
+            return Outcome() if is_apt and self._omit(scene, "malformed", thoughts=True) else None
         is_media = refusal.kind == "media" or (refusal.kind == "context" and _is_of_media(refusal, scene))
         if is_media and self._omit(scene, "media", digests=_suspects(scene)):
-            return True
-        return refusal.kind == "context" and self._shrink(request, refusal)
+            return Outcome()
+        return self._shrink(request, refusal) if refusal.kind == "context" else None
 
     def _omit(self, scene: Scene, kind: Kind, *, digests: Sequence[str] = (), thoughts: bool = False) -> bool:
         """Leave something out from now on, where what is left is smaller and valid."""
@@ -111,7 +113,7 @@ class Reactive:
             self._note([record, records.refusal(kind, after=after)])
         return True
 
-    def _shrink(self, request: Request, refusal: Refusal) -> bool:
+    def _shrink(self, request: Request, refusal: Refusal) -> Outcome | None:
         stage, compactor = self._stage, self._compactor
         window = _window(refusal, stage, self._stage.scene(self._follow(), request))
         if window is not None:
@@ -120,25 +122,26 @@ class Reactive:
         # what another process has compacted meanwhile may not be enough
         return anew(lambda: self._compact(stage, compactor, request))
 
-    def _compact(self, stage: Stage, compactor: Compactor, request: Request) -> bool:
+    def _compact(self, stage: Stage, compactor: Compactor, request: Request) -> Outcome | None:
         scene = stage.scene(self._follow(), request).spoken()
         prunes = self._prunes(scene)
-        made: Checkpoint | None = None
+        outcome = Outcome()
         try:
-            made = compactor.compact(scene, reason="context_limit", prunes=prunes).checkpoint
-        except (CompactionBlocked, Superseded, Aborted):
+            outcome = compactor.compact(scene, reason="context_limit", prunes=prunes)
+        except (CompactionBlocked, Superseded):
             raise
-        except Exception:  # whatever it is, the prunes are something
-            if not prunes:
+        except Exception as error:  # whatever it is, the prunes are something
+            if is_stop(error) or not prunes:
                 raise
-        if made is None and prunes:
+        if outcome.checkpoint is None and prunes:
             try:
-                made = compactor.snip(scene, prunes)
+                outcome = replace(outcome, checkpoint=compactor.snip(scene, prunes))
             except BadCheckpoint as error:
                 raise CommitFailed(f"the prunes are void, for {error}", phase="checkpoint") from error
-        if made is not None:
-            self._note(records.refusal("context", after=self._follow().last))
-        return made is not None
+        if outcome.checkpoint is None:
+            return None
+        self._note(records.refusal("context", after=self._follow().last))
+        return replace(outcome, pruned=prunes)
 
     def _prunes(self, scene: Scene) -> list[Replacement]:
         return prune(
@@ -151,6 +154,17 @@ class Reactive:
             is_decided=scene.decided("prune"),
             has_recall=self._stage.policy.has_recall_tool,
         )
+
+
+def told(projection: Projection, outcome: Outcome) -> Projection:
+    """What is sent again, with how the compaction went that made it smaller."""
+    return replace(
+        projection,
+        pruned=(*outcome.pruned, *projection.pruned),
+        checkpoint=projection.checkpoint or outcome.checkpoint,
+        irreducible=projection.irreducible or outcome.holders,
+        failure=projection.failure or outcome.failure,
+    )
 
 
 def _left(state: State, record: records.Record) -> Sequence[Message]:
