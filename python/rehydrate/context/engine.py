@@ -253,11 +253,12 @@ class Engine:
     def compact(self, reason: str = "manual", focus: str | None = None) -> Checkpoint | None:
         """Compact now, whether it is due or not; gives what was committed, None where nothing could be gained.
 
-        `reason`: `manual`, `turn_limit`, `context_limit` or `threshold`.  `focus`: what a model is told that the
-        summary is to dwell on; without a `summariser` it changes nothing.  What is not known of the next request is
-        taken from the last one.  Raises ValueError for another reason, TypeError for a focus that is no text,
-        CompactionBlocked, CommitFailed, and Superseded
-        when another process has compacted the session meanwhile: then its compaction counts.
+        `reason`: `manual`, `context_limit`, `threshold`, or `turn_limit` where the turns that the host counts have run
+        out: what `overflow` and `cut_off` give is still of the same turn, and not charged.  `focus`: what a model is
+        told that the summary is to dwell on; without a `summariser` it changes nothing.  What is not known of the next
+        request is taken from the last one.  `explain` says why no model has written the summary, where one was to.
+        Raises ValueError for another reason, TypeError for a focus that is no text, CompactionBlocked, CommitFailed,
+        and Superseded when another process has compacted the session meanwhile: then its compaction counts.
         """
         if not isinstance(reason, str) or reason not in REASONS:
             raise ValueError(f"a compaction has no reason {reason!r:.80}; there are {', '.join(sorted(REASONS))}")
