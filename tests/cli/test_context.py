@@ -114,6 +114,14 @@ class TestExplain:
         found = told(shell, "explain", counted, "--window", "100000", "--reserve", "20000")
         assert (found["reserve"], found["lines"]["compaction"]) == (20_000, 64_000)
 
+    def test_the_lines_of_the_policy_can_be_told(self, shell, counted):
+        found = told(shell, "explain", counted, "--window", "100000", "--handoff", "50", "--compaction", "60")
+        assert found["lines"] == {"handoff": 45_000, "compaction": 54_000, "full": 90_000}
+
+    def test_lines_out_of_order_are_a_mistake_that_is_told(self, shell, counted):
+        done = shell.run("context", "explain", counted, "--handoff", "90")
+        assert done.status == 2 and "compaction line (80 %)" in " ".join(done.err.split())
+
     def test_without_a_window_no_line_is_known(self, shell, counted):
         found = facts(shell.run("context", "explain", counted).out)
         assert found["window"] == "not known; name it with --window" and found["next"] == "not known without a window"

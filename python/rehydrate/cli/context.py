@@ -77,29 +77,57 @@ def context(ctx: click.Context) -> None:
     metavar="TOKENS",
     help="What the policy keeps for the answer; without it: 10 % of the window, between 8,192 and 32,768.",
 )
+@click.option(
+    "--handoff",
+    type=click.IntRange(1, 99),
+    default=70,
+    show_default=True,
+    metavar="PERCENT",
+    help="At which the policy has the model told that a compaction is near.",
+)
+@click.option(
+    "--compaction",
+    type=click.IntRange(2, 100),
+    default=80,
+    show_default=True,
+    metavar="PERCENT",
+    help="At which it compacts.",
+)
 @click.option("--model", metavar="NAME", help="A count by the provider holds for one; without it: the last one.")
 @_format
 @options.as_json
 @options.debug
 def explain(
-    log: str, window: int | None, reserve: int | None, model: str | None, format: str | None, as_json: bool
+    log: str,
+    window: int | None,
+    reserve: int | None,
+    handoff: int,
+    compaction: int,
+    model: str | None,
+    format: str | None,
+    as_json: bool,
 ) -> None:
     """Show what the next request would hold, what holds the space, and which line comes next.
 
-    The lines are the usual ones: a compaction at 80 % of the window less the reserve. The log does not hold the system
-    prompt and the tools: they count as in the last request, where the provider has counted that.
+    The lines are percentages of the window less the reserve; the log does not hold which ones the policy has. Nor does
+    it hold the system prompt and the tools: they count as in the last request, where the provider has counted that.
 
     \b
     Examples:
       rehydrate context explain 7d9f0c1e --window 200000
       rehydrate context explain 7d9f0c1e --json
     """
+    from rehydrate.context import Policy
     from rehydrate.context.explain import explain as explained
     from rehydrate.context.look import Look
     from rehydrate.context.validate import violations
 
+    try:
+        policy = Policy(reserve=reserve, handoff_percent=handoff, compaction_percent=compaction)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     with progress("reading the log"), _read(log) as path:
-        look = Look.at(path, window=window, reserve=reserve, model=model, format=format)
+        look = Look.at(path, window=window, policy=policy, model=model, format=format)
         found = explained(look.scene, meter=look.meter, window=look.window, breaker=look.breaker)
         if "system" in found["holders"]:  # they are known together
             holders = [("system and tools" if what == "system" else what, n) for what, n in found["holders"].items()]

@@ -55,11 +55,11 @@ class Look:
         *,
         at: str | None = None,
         window: int | None = None,
-        reserve: int | None = None,
+        policy: Policy | None = None,
         model: str | None = None,
         format: str | None = None,
     ) -> "Look":
-        """`at`: as for `restore`.  `reserve`: as for `Policy`.  `format`: a name in `FORMATS`.
+        """`at`: as for `restore`.  `policy`: of the host; None: nobody knows it.  `format`: a name in `FORMATS`.
 
         What else is None is what it was in the last request.  Raises what `restore` raises.
         """
@@ -75,7 +75,7 @@ class Look:
             format = ANY.format
         fixed = last.get("fixed")
         meter = _AsLast(fixed if type(fixed) is int and fixed > 0 else 0)
-        stage = Stage(window=window, meter=meter, policy=Policy(reserve=reserve))
+        stage = Stage(window=window, meter=meter, policy=policy or Policy())
         scene = stage.scene(state, Request(model=model or "", format=format))
         breaker = Breaker.of(state.breaker, key=_key(path, restored.session_id))
         return cls(path, restored, scene, meter, window, model, format, breaker)
