@@ -79,7 +79,7 @@ def test_an_item_that_supersedes_another_leaves_it_superseded():
         ("h" * (HEADING_CHARS + 1), "a"),
         ("h", "a" * (PAYLOAD_CHARS + 1)),
         ("h]", "a"),
-        ("Active request", "a"),
+        ("Files", "a"),
         *(("h", f"a{each}b") for each in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"),
         ("h\n## Exact next action", "a"),
     ],

@@ -37,7 +37,7 @@ def test_only_what_the_user_says_counts():
 
 
 def test_a_summary_is_not_read_as_the_words_of_the_user():
-    assert said(f"{OPENING}\n## Active request\nNever push.") == []
+    assert said(f"{OPENING}\n## Files\nNever push.") == []
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,7 @@ LEFT_OUT = "Left out"
 PROSE = "Summary"
 """What a model, or the host, has written of what was left out."""
 FILES = "Files"
-REQUEST = "Active request"
-SECTIONS = (FIRST, SAID, LEFT_OUT, PROSE, FILES, REQUEST)
+SECTIONS = (FIRST, SAID, LEFT_OUT, PROSE, FILES)
 """What follows the ledger in a summary, in this order; no item can stand under such a heading."""
 HEADING_CHARS = 64
 PAYLOAD_CHARS = 2048

@@ -1,10 +1,10 @@
 """The text that stands for the messages which a compaction took out, and what can be read out of it again.
 
 It is a message of the user, plain text, whose first line says what it is.  Then come the ledger by heading, what was
-asked for first, what the user has said that still holds, what was left out, prose, files, and last the active request,
-whole.  Items, statements and notes stand on a line each, behind a bullet, before anything of several lines: so nothing
-in them, and nothing in prose, a file or a request that looks like a summary, can be taken for an item.  Same input,
-same text; what is read back and written again with the same budget is the same text.
+asked for first, what the user has said that still holds, what was left out, prose, and files.  Items, statements and
+notes stand on a line each, behind a bullet, before anything of several lines: so nothing in them, and nothing in prose
+or a file that looks like a summary, can be taken for an item.  Same input, same text; what is read back and written
+again with the same budget is the same text.
 """
 
 import re
@@ -20,7 +20,6 @@ from rehydrate.context.ledger import (
     LEFT_OUT,
     OPENING,
     PROSE,
-    REQUEST,
     SAID,
     Item,
     Ledger,
@@ -33,7 +32,7 @@ NOTHING = "Nothing under: "
 FILES_PERCENT = 20
 """Of the budget: for files before prose; beyond that they come last."""
 _HEADING = re.compile(r"^#{1,2}(?=\s|$)", re.MULTILINE)
-_BLOCKS = (PROSE, FILES, REQUEST)
+_BLOCKS = (PROSE, FILES)
 """The sections that may hold anything; they come last."""
 
 
@@ -87,22 +86,21 @@ def summarise(
     notes: Sequence[str] = (),
     prose: str = "",
     files: Sequence[FileText] = (),
-    request: str | None = None,
     budget: int,
     meter: Counter,
 ) -> Summary:
-    """The summary within `budget`, as `meter` counts; only the first line and the request are never left out.
+    """The summary within `budget`, as `meter` counts; only the first line is never left out.
 
     What finds room, in this order: open items; statements, heavier and shorter ones first; `first`, what was asked for
     first; items that failed or are done; items that a model has told, in the same order; which headings are empty;
     `prose`, whole, behind `FILES_PERCENT` of files; `notes`, one line each, on what was left out, the newest ones,
     which are last; `files`, whole ones.  Labels go where another statement finds room instead.
-    `request`: the active request, which is not cut.  Of `first` and `request` None: it stands elsewhere.
+    `first` None: it stands elsewhere.
     """
     by_worth = sorted(statements, key=lambda each: meter.count(each.text) / (1 + each.weight))
 
     def made(labels: bool) -> Summary:
-        draft = _Draft(ledger, statements, request, budget, meter, labels)
+        draft = _Draft(ledger, statements, budget, meter, labels)
         for status in BULLETS:
             draft.take(part for part in draft.items if part.status == status and not part.told)
             if status == "open":
@@ -205,7 +203,6 @@ class _Draft:
         self,
         ledger: Ledger,
         statements: Sequence[Statement],
-        request: str | None,
         budget: int,
         meter: Counter,
         labels: bool,
@@ -216,10 +213,9 @@ class _Draft:
         self.taken: dict[_Part, None] = {}
         self.headed: set[str] = set()
         self._statements = statements
-        self._ending = "" if request is None else f"{_head(REQUEST)}\n{request}"
         self._count = meter.count
         self._budget = budget
-        self._left = budget - self._count(OPENING) - self._count(self._ending)
+        self._left = budget - self._count(OPENING)
         self._labels = labels
 
     def take(self, parts: Iterable[_Part], *, most: int | None = None) -> None:
@@ -264,7 +260,7 @@ class _Draft:
                 line, *heads = self._lines(part)
                 written += [*(head for head in heads if head not in headed), line]
                 headed.update(heads)
-        return OPENING + "".join(written) + self._ending
+        return OPENING + "".join(written)
 
     def _label(self, statement: Statement) -> str | None:
         return statement.label if self._labels else None
