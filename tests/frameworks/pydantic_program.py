@@ -57,7 +57,8 @@ class Model:
     def _respond(self, messages, info):
         self.sent.append(messages)
         refuse(messages)
-        last = messages[-1].parts[-1]
+        parts = [part for message in messages for part in message.parts]
+        last = next(part for part in reversed(parts) if not str(part.content).startswith("[rehydrate] A note "))
         found = re.fullmatch(r"call_(\d+b?)_(\d+)_\d", getattr(last, "tool_call_id", ""))
         number, step = (found[1], int(found[2]) + 1) if found else (number_in(last), 0)
         thought = ThinkingPart(f"hm {number} {step}", signature="zz", provider_name="function")
