@@ -436,3 +436,22 @@ def test_an_engine_that_only_looks_writes_nothing(log):
     agent = Agent(log, policy=WIDE)
     agent.ask()
     assert agent.engine.explain(agent.request)["phase"] == "handoff_band" and given_in(log) == []
+
+
+@pytest.mark.parametrize("now_s", [float("nan"), float("inf"), float("-inf"), -1e18, 1e18, 10**400, 253_402_300_800])
+def test_a_clock_that_is_anywhere_ends_no_turn(log, now_s):
+    at = [0.0]
+    engine = Engine(log, window=20_000, policy=Policy(reserve=1_000), clock=lambda: at[0])
+    for word in "abcd":
+        engine.append(
+            {"role": "user", "content": f"{word} " * 900}, {"role": "assistant", "content": f"{word}! " * 900}
+        )
+    engine.append({"role": "user", "content": "Go on."})
+    tokens = engine.explain(Request(model="m", format="anthropic"))["tokens"]
+    at[0] = now_s
+    engine = Engine(log, window=tokens * 4 // 3 + 1_000, policy=Policy(reserve=1_000), clock=lambda: at[0])
+    projection = engine.prepare(Request(model="m", format="anthropic"))
+    assert projection.snapshot.phase == "handoff_band"
+    assert engine.explain()["handoff"] == "given"
+    other = Engine(log, window=tokens * 4 // 3 + 1_000, policy=Policy(reserve=1_000))
+    assert other.prepare(projection.request).messages == projection.messages

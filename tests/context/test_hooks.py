@@ -167,6 +167,10 @@ def test_what_a_prepared_summary_does_not_cover_stays_whole(due, tmp_path):
         {"text": TEXT, "through": "x"},
         7,
         Scripted(ValueError("boom")),
+        TEXT,
+        {"text": TEXT, "through": "x"},
+        *(Prepared(odd, "x") for odd in (None, 5, b"bytes", [TEXT], {"text": TEXT}, float("nan"))),
+        *(Prepared(TEXT, odd) for odd in (None, 5, [], {})),
     ],
 )
 def test_a_prepared_summary_that_cannot_be_taken_leads_the_usual_way(due, tmp_path, prepared):

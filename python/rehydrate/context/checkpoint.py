@@ -167,13 +167,11 @@ def commit(
     Raises Superseded when another compaction was written since, or the conversation has gone on from elsewhere;
     BadCheckpoint; what `SessionLog.compact` raises.  Then nothing was written.
     """
-    from .restore import restore  # which reads checkpoints
+    from .restore import restored_at  # which reads checkpoints
 
     checkpoint = Checkpoint.from_record(checkpoint.record())
     log.flush()
-    now = restore(log.path) if restored is None else restored
-    if restored is None and now.tip != log.tip:
-        now = restore(log.path, at=log.tip)
+    now = restored_at(log.path, log.tip) if restored is None else restored
     if now.newest == expect:
         seen, kept = Seen(now.end, now.tip, now.line), _kept(now, checkpoint, preserve)
     else:

@@ -26,9 +26,10 @@ from .explain import holders_in
 from .ledger import OPENING
 from .messages import Message
 from .projection import Request
+from .restore import restored_at
 from .results import Replacement
 from .scene import Scene, Stage
-from .state import State, restored_at
+from .state import State
 from .workspace import LINES, RecentFile, recent_files
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ from .results import Replacement, results_folder
 from .scene import Scene, Stage
 from .state import State, follow
 from .steady import Writer
-from .steps import Steps
+from .steps import Steps, within_reason
 from .waiting import Waiting
 from .wire import FORMATS, format_named
 
@@ -58,7 +58,8 @@ ANY = Request(model="", format="anthropic")
 class Engine:
     """Decides what of one log a model is sent; any number of threads may share it.
 
-    Methods raise what `SessionLog.append` raises where a record of theirs could not be appended.
+    Methods raise what `SessionLog.append` raises where a record of theirs could not be appended, and SessionError where
+    the file has lost what was written to it: it is not gone on with then.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Engine:
         self.policy = Policy() if policy is None else policy
         self._stage = Stage(window=window, meter=Meter() if meter is None else meter, policy=self.policy)
         a_function(clock, "`clock`")
-        self._clock = clock
+        self._clock = clock = within_reason(clock)
         self._lock = threading.RLock()
         self._waiting = Waiting(self._lock)
         self._state: State | None = None

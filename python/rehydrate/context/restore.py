@@ -15,7 +15,7 @@ from rehydrate.entries import view as rules
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import member, text_member
 from rehydrate.entries.scope import BOUNDARY, boundaries, summary_in
-from rehydrate.session import DamagedLine, NotASession, Record, Session
+from rehydrate.session import DamagedLine, NotASession, Record, Session, SessionError
 from rehydrate.session.damage import NO_RECORD
 from rehydrate.session.line import check
 from rehydrate.session.reading import PAYLOAD
@@ -81,6 +81,28 @@ def restore(path: str, *, at: str | None = None) -> Restored:
         if at is not None or line_start(path, os.path.getsize(path)):
             raise
     return _nothing(path)  # it is not there, or who began it was killed before its first line was whole
+
+
+def restored_at(path: str, tip: str | None) -> Restored:
+    """What the log holds for one that goes on from the entry `tip`; None: from where it ends.  Raises as `restore`
+    does, but SessionError where it has lost that entry.
+    """
+    found = restore(path)
+    if tip in (None, found.tip):
+        return found
+    try:
+        return restore(path, at=tip)
+    except (FileNotFoundError, LookupError):
+        raise gone(path) from None
+
+
+def gone(path: str) -> SessionError:
+    """What is raised where a file has lost what was written to it."""
+    return SessionError(
+        f"{path} no longer holds what this log has written: somebody has removed or replaced it, or cut it short; "
+        "open the session anew to go on with what is there",
+        path=path,
+    )
 
 
 def _nothing(path: str) -> Restored:

@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from rehydrate.entries import metadata
+from rehydrate.paths import open_file
 from rehydrate.scan._decode import load_line
 from rehydrate.session import NotASession, Place, Session, SessionError, SessionLog
 from rehydrate.session.agents import REFERENCE
@@ -25,7 +26,7 @@ from .hidden import Given, hidden_in
 from .ledger import Draft, Ledger
 from .messages import Message, is_hidden
 from .omitting import Omitting
-from .restore import Restored, restore
+from .restore import Restored, gone, restore, restored_at
 from .results import results_folder
 from .tokens import SAME, Learnt, Ratio, taught
 from .view import Said, said_of
@@ -163,7 +164,7 @@ def follow(log: SessionLog, known: State | None) -> State:
     """What the log holds now, where `known` is what it held before (None: that is not known): that one, brought up to
     date, or another one.  From a compaction that another process has marked since, the log goes on.
 
-    Raises what `SessionLog.flush` and `restore` raise.
+    Raises what `SessionLog.flush` and `restored_at` raise.
     """
     log.flush()
     log._look_up(lambda: restore(log.path).tip)
@@ -181,7 +182,9 @@ def read(path: str, *, tip: str | None, rows: Rows | None = None) -> State:
     try:
         inode = os.stat(path).st_ino
     except FileNotFoundError:
-        return State()
+        if tip is None:
+            return State()
+        raise gone(path) from None
     found = restored_at(path, tip)
     if rows is not None:
         folder = results_folder(path)
@@ -191,12 +194,6 @@ def read(path: str, *, tip: str | None, rows: Rows | None = None) -> State:
     if found.boundary is None and os.path.basename(path).startswith(AGENT):
         state.inherited = state.omitting.inherited(_shared(path))
     return state
-
-
-def restored_at(path: str, tip: str | None) -> Restored:
-    """What the log holds for one that goes on from the entry `tip`."""
-    found = restore(path)
-    return found if tip in (None, found.tip) else restore(path, at=tip)
 
 
 def state_of(found: Restored, *, inode: int) -> State:
@@ -251,21 +248,17 @@ def _shared(path: str) -> Sequence[Message]:
 def _advance(state: State, path: str) -> bool:
     """Read what was appended; False where that is not plainly what follows, and the state of no use any more."""
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        file = open_file(path)
     except FileNotFoundError:
         return state.end == 0
-    try:
-        about = os.fstat(fd)
+    with file:
+        about = os.fstat(file.fileno())
         if about.st_size == state.end and about.st_ino == state.inode:
             return True
         if about.st_size < state.end or about.st_ino != state.inode:
             return False
-        os.lseek(fd, state.end, os.SEEK_SET)
-        data = b""
-        while len(data) < about.st_size - state.end and (piece := os.read(fd, about.st_size - state.end - len(data))):
-            data += piece
-    finally:
-        os.close(fd)
+        file.seek(state.end)
+        data = file.read(about.st_size - state.end)
     lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
     return all(_take(state, line) for line in lines)
 

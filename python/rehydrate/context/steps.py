@@ -17,6 +17,19 @@ from .scene import Scene, Stage
 from .steady import Held, Judged
 from .tokens import SAME, lowered
 
+LATEST_S = 253_402_300_799.0
+"""The end of the year 9999: no record tells a later time."""
+
+
+def within_reason(clock: Callable[[], float]) -> Callable[[], float]:
+    """The clock, held to what a record can tell, however far it jumps."""
+
+    def now_s() -> float:
+        told = clock()
+        return min(max(told, 0.0), LATEST_S) if told == told else 0.0  # what is no number is not itself
+
+    return now_s
+
 
 class Steps:
     """Decides for one engine, for one thread at a time."""

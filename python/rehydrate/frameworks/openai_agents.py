@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from rehydrate.context import Engine, InvalidProjection, Request, trim
-from rehydrate.context.state import restored_at
+from rehydrate.context.restore import restored_at
 from rehydrate.session.marks import tombstone
 
 try:
