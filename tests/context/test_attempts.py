@@ -147,6 +147,18 @@ def test_what_will_not_change_is_not_asked_again(fault, before):
 
 
 @pytest.mark.parametrize(
+    "fault", [*(fault for fault, _ in FAULTS.values()), *LASTING.values()], ids=[*FAULTS, *LASTING]
+)
+def test_a_fault_is_the_same_while_a_refusal_is_being_handled(fault):
+    alone, _ = asked(fault)
+    try:
+        raise overflow(10)
+    except APIError:
+        beside, _ = asked(fault)
+    assert beside == alone
+
+
+@pytest.mark.parametrize(
     "abort",
     [Aborted(), KeyboardInterrupt(), asyncio.CancelledError(), concurrent.futures.CancelledError(), SystemExit()],
 )

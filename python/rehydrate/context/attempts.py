@@ -3,6 +3,7 @@
 Nothing here waits, and nothing knows the time: that is for whoever runs the calls.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -87,7 +88,7 @@ def ask(
     or raises TimeoutError after so many seconds.  `max_tokens`: of an answer.  `Aborted` and what is no `Exception`
     come out of here as they are.
     """
-    remark = ""
+    remark, handled = "", sys.exc_info()[1]
     failed = Failed("empty_exhausted", "there is nothing to summarise", 0)
     for attempt in range(1, attempts + 1):
         request = SummaryRequest(SYSTEM, material.prompt(remark), max_tokens=max_tokens, attempt=attempt)
@@ -101,6 +102,7 @@ def ask(
         except Exception as error:
             if is_stop(error):
                 raise
+            _part(error, handled)
             found = classify(error.body if isinstance(error, _Refused) else error)
             failed = Failed(_code(error, found), _told(error), attempt)
             if failed.code == "context_exhausted":
@@ -118,6 +120,21 @@ def ask(
         remark = f"Your answer before this was too long, with {len(text):,} characters. Write half as many at most."
         failed = Failed("insufficient_reduction", "what the model has written takes more room than there is", attempt)
     return failed
+
+
+def _part(error: BaseException, handled: BaseException | None) -> None:
+    """Free an error of the one that was being handled when the model was asked, as of the refusal of a request that is
+    compacted for it: Python links them, and what that one says this one does not.
+    """
+    if handled is None:
+        return
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        if link.__context__ is handled:
+            link.__context__ = None
+        link = link.__context__
 
 
 class _Refused(Exception):
