@@ -46,8 +46,9 @@ class Model:
         self.sent.append(call.input)
         wrong = violations(call.input, format="openai-responses")
         assert not wrong, wrong
-        found = re.fullmatch(r"call_(\d+b?)_(\d+)_\d", str(call.input[-1].get("call_id")))
-        number, step = (found[1], int(found[2]) + 1) if found else (number_in(call.input[-1]), 0)
+        last = next(item for item in reversed(call.input) if not is_note(item))
+        found = re.fullmatch(r"call_(\d+b?)_(\d+)_\d", str(last.get("call_id")))
+        number, step = (found[1], int(found[2]) + 1) if found else (number_in(last), 0)
         name = f"{number}_{step}"
         thought = ResponseReasoningItem(id=f"rs_{name}", type="reasoning", summary=[], encrypted_content="zz")
         said = assistant_message(f"Step {step} of request {number}.", item_id=f"msg_{name}")
@@ -58,6 +59,11 @@ class Model:
             for n in range(3)
         ]
         return [thought, said, *calls]
+
+
+def is_note(item):
+    """Whether an item is the engine's own word that a compaction is near."""
+    return str(item.get("content")).startswith("[rehydrate] A note ")
 
 
 def number_in(item):
