@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from rehydrate.context.restore import restore
+from rehydrate.session import SessionLog
 from tests.process import tracing
 
 from . import preparer
-from .engines import is_handoff
+from .engines import Agent, again, engine_of, is_handoff, request_of, sent
 
 
 class World:
@@ -76,3 +77,26 @@ def test_killed_before_any_call_of_a_request_the_next_process_sends_the_same(tmp
             break
     assert ended.stdout.decode().split() == [world.expected]
     assert number > 8 and {"write", "fsync", "flock"} <= set(names)
+
+
+def test_where_only_a_line_feed_was_not_written_any_more_the_next_process_sends_the_same(place):
+    """The next append closes such a line, though who goes on has not seen it."""
+    with SessionLog(place, cwd="/") as log:
+        agent = Agent(log)
+        for _ in range(3):
+            agent.turn()
+        agent.engine.compact()
+    whole = Path(place.path).read_bytes()
+    lines = whole.splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if b'"compact_boundary"' in line)
+    for at in range(first - 1, len(lines)):
+        Path(place.path).write_bytes(b"".join(lines[: at + 1])[:-1])
+        with SessionLog(place, cwd="/") as log:
+            engine = engine_of(log)
+            expected = sent(engine.prepare(request_of()))
+            with again(log).log as other:
+                assert sent(engine_of(other).prepare(request_of())) == expected
+            engine.append({"role": "user", "content": "Go on."})
+            expected = sent(engine.prepare(request_of()))
+            with again(log).log as other:
+                assert sent(engine_of(other).prepare(request_of())) == expected

@@ -1,5 +1,5 @@
 from rehydrate.entries.compaction import preserved
-from rehydrate.entries.view import full_view, model_view
+from rehydrate.entries.view import active_view, full_view, model_view, sent
 from tests.entries.making import assistant, attachment, boundary, chat, names, summary, user
 
 
@@ -68,3 +68,13 @@ def test_only_some_of_what_was_kept_may_be_copied_behind_the_summary(scope_of):
     scope = scope_of(*chat("a", "b", "c"), mark, summary("s", "B"), assistant("d", "s"), user("e", "d"))
     assert names(scope, model_view(scope).entries) == ["B", "s", "b", "c", "d", "e"]
     assert names(scope, full_view(scope).entries) == ["a", "b", "c", "B", "s", "d", "e"]
+
+
+def test_a_line_that_goes_on_from_the_boundary_beside_its_summary_has_both_the_summary_and_what_was_kept(scope_of):
+    mark = boundary("B", logical="d", preserved=("s", ["c", "d"]), summary="What came before, in short.")
+    scope = scope_of(*chat("a", "b", "c", "d"), mark, summary("s", "B"), user("e", "B"))
+    view = model_view(scope)
+    assert (names(scope, view.entries), names(scope, [view.summary])) == (["B", "c", "d", "e"], ["B"])
+    assert names(scope, active_view(scope, tip=scope.at("B")).entries) == ["B", "c", "d"]
+    told = [record["message"]["content"] for record in sent(scope, view, folder="")]
+    assert told[0] == "What came before, in short." and len(told) == 4

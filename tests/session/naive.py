@@ -37,6 +37,12 @@ class Naive:
         said = [self.records[at] for at in behind if self.records[at]["type"] == "user"]
         return bool(self.records[boundary].get("summary")) and not any(each.get("isCompactSummary") for each in said)
 
+    def _tells_itself(self, boundary):
+        """Whether the boundary holds the summary, and no entry behind it with that was taken back."""
+        behind = (at for at in self.retracted if self.named(at, "parentUuid") == boundary)
+        said = [self.records[at] for at in behind if self.records[at]["type"] == "user"]
+        return bool(self.records[boundary].get("summary")) and not any(each.get("isCompactSummary") for each in said)
+
     def is_spoken(self, at):
         record = self.records[at]
         return at in self.telling or (record["type"] in ("user", "assistant") and not record.get("isMeta"))
@@ -220,4 +226,6 @@ class Naive:
             place = chain.index(anchor) + 1
             end = kept.index(resumed[boundary]) + 1 if boundary in resumed else len(kept)
             chain = chain[:place] + kept[:end] + chain[place:]
+        elif anchor is not None and self._tells_itself(boundary):
+            chain = chain[:1] + kept + chain[1:]
         return self._without(chain, snipped=True), boundary

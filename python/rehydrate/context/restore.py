@@ -14,7 +14,7 @@ from rehydrate.entries import messages, metadata
 from rehydrate.entries import view as rules
 from rehydrate.entries.ends import leaf
 from rehydrate.entries.log import member, text_member
-from rehydrate.entries.scope import BOUNDARY, boundaries, summary_in
+from rehydrate.entries.scope import BOUNDARY, boundaries, own_summary
 from rehydrate.session import DamagedLine, NotASession, Record, Session, SessionError
 from rehydrate.session.damage import NO_RECORD
 from rehydrate.session.line import check
@@ -231,7 +231,7 @@ def _sources(
         if record.get("subtype") == BOUNDARY:
             if checkpoint is not None or index != found.summary:
                 continue
-            record = {**record, "type": "user", "message": {"role": "user", "content": summary_in(log, index)}}
+            record = {**record, "type": "user", "message": {"role": "user", "content": own_summary(log, index)}}
         elif messages.is_summary(record) and (
             text_member(record, "parentUuid") in void or (checkpoint is not None and index == found.summary)
         ):

@@ -131,11 +131,16 @@ def boundaries(scope: Scope) -> list[int]:
     return [index for index in found[: bisect_left(found, scope.end)] if not scope.is_aside(index)]
 
 
+def own_summary(log: Log, boundary: int) -> str:
+    """The summary that a boundary holds itself, told by an entry behind it or not; empty where it holds none."""
+    return text_member(log.record(boundary), "summary")
+
+
 def summary_in(log: Log, boundary: int) -> str:
     """The summary that a boundary holds itself, where no entry behind it tells it: a crash may have cut that off.
     Empty where one does, or it holds none.
     """
-    text = text_member(log.record(boundary), "summary")
+    text = own_summary(log, boundary)
     if text and any(log.types[at] == "user" and messages.is_summary(log.record(at)) for at in log.children(boundary)):
         return ""
     return text

@@ -16,7 +16,7 @@ from .compaction import Preserved, preserved
 from .ends import leaf
 from .log import Log, Record, member
 from .metadata import metadata, replaced, replacements
-from .scope import Scope, boundaries, summary_in
+from .scope import Scope, boundaries, own_summary, summary_in
 from .tools import with_siblings
 
 THOUGHTS = ("thinking", "redacted_thinking")
@@ -71,7 +71,9 @@ def active_view(scope: Scope, *, tip: int | None = None, void: Collection[int] =
     summary = None
     if boundary is not None:
         told = (i for i in entries if log.types[i] == "user" and messages.is_summary(log.record(i)))
-        summary = boundary if summary_in(log, boundary) else next(told, None)
+        summary = next(told, None)
+        if summary_in(log, boundary) or (summary is None and _tells_itself(scope, boundary)):
+            summary = boundary  # the line may go on from the boundary itself, beside the entry with the summary
     in_view = frozenset(entries)
     return View(
         tuple(entries),
@@ -127,7 +129,7 @@ def sent(scope: Scope, view: View, *, folder: str, agent_id: str | None = None) 
     for index in view.entries:
         record = _spoken(log, index) or _attached(log, index)
         if index == view.summary == view.boundary:
-            text = summary_in(log, index)
+            text = own_summary(log, index)
             record = {**log.record(index), "type": "user", "message": {"role": "user", "content": text}}
         if record:
             yield replaced(record, known, folder=folder)
@@ -244,11 +246,21 @@ def _arranged(scope: Scope, chain: Chain, kept: Preserved) -> Chain:
         at = chain.entries.index(kept.anchor) + 1
         head, rest = chain.entries[:at], chain.entries[at:]
         end = len(places) - 1 if chain.resumed is None else places[chain.resumed]
+    elif _tells_itself(scope, chain.entries[0]):  # it went on from the boundary, which holds the summary itself
+        head, rest, end = chain.entries[:1], chain.entries[1:], len(places) - 1
     else:
         return chain  # it went on from before the summary
     own = {*head, *rest}
     entries = (*head, *kept.entries[: end + 1], *rest)
     return Chain(entries, tuple(gap for gap in chain.gaps if gap.at in own))
+
+
+def _tells_itself(scope: Scope, boundary: int) -> bool:
+    """Whether a boundary tells its summary to a line without the entry that does; not where that was taken back."""
+    log, gone = scope.log, scope.retracted
+    return bool(own_summary(log, boundary)) and not any(
+        at in gone and log.types[at] == "user" and messages.is_summary(log.record(at)) for at in log.children(boundary)
+    )
 
 
 def _from_boundary(scope: Scope, boundary: int, anchor: int) -> tuple[int, ...]:
