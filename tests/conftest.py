@@ -1,11 +1,13 @@
 """Fixtures for all tests."""
 
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from rehydrate.session import SessionLog
 from tests.helpers import needs_native
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # no test depends on how busy the machine is
@@ -23,6 +25,29 @@ def pytest_collection_modifyitems(config, items):
             folder, *rest = item.path.relative_to(TESTS).parts
             group = folder if folder in TOGETHER else "/".join([folder, *rest])
             item.add_marker(pytest.mark.xdist_group(group))
+
+
+_opened = []
+_begin = SessionLog.__init__
+
+
+def _begin_and_note(log, *args, **options):
+    _begin(log, *args, **options)
+    _opened.append(log)
+
+
+SessionLog.__init__ = _begin_and_note
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    """Closes the logs that a test leaves open, each of which has a thread and a file: many tests have one process."""
+    before = len(_opened)
+    yield
+    for log in _opened[before:]:
+        with suppress(Exception):  # its disk is full, or gone
+            log.close()
+    del _opened[before:]
 
 
 @pytest.fixture(params=[pytest.param("_pure", id="pure"), pytest.param("_rust", id="native", marks=needs_native)])
