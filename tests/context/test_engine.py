@@ -14,6 +14,7 @@ from rehydrate.context import (
     check,
 )
 from rehydrate.context.records import ATTEMPT
+from rehydrate.context.restore import restore
 from rehydrate.session import Session, SessionLog, Sessions, fork
 
 from .agents import SYSTEM, tools, usage
@@ -166,13 +167,15 @@ def test_a_compaction_commits_what_it_was_made_of_and_reads_the_log_no_second_ti
     agent.ask()
     agent.prepare()
 
-    def never(*_args, **_more):
-        raise AssertionError("the log was restored once more")
+    looked = []
 
-    monkeypatch.setattr(
-        "rehydrate.context.restore.restore", never
-    )  # what `commit` looks with, not what the engine does
+    def look(path, **at):
+        looked.append(path)
+        return restore(path, **at)
+
+    monkeypatch.setattr("rehydrate.context.restore.restore", look)
     assert agent.engine.compact() is not None
+    assert len(looked) == 2  # for what the file ends with, and for what the log goes on from
 
 
 def test_a_small_conversation_is_not_compacted(log):

@@ -172,7 +172,7 @@ def follow(log: SessionLog, known: State | None) -> State:
         if _advance(known, log.path) and known.tip == log.tip:
             return known
         adopt(log, end=known.end)
-    return read(log.path, tip=log.tip)
+    return read(log.path, tip=log.tip if log._has_begun else None)  # a fork follows an entry of another file first
 
 
 def read(path: str, *, tip: str | None, rows: Rows | None = None) -> State:
