@@ -18,12 +18,12 @@ from openai.types.responses.response_reasoning_item import ResponseReasoningItem
 
 from rehydrate.context import Engine, Policy, violations
 from rehydrate.frameworks.openai_agents import RehydrateSession
-from rehydrate.session import Place, Session, SessionLog
+from rehydrate.session import Place, SessionLog
+
+from .asking import NOTE, STEPS, answered, number_in, numbers, request
 
 SESSION = "5e551000-0000-4000-8000-000000000003"
 WINDOW, RESERVE = 4_000, 500
-STEPS = 2
-"""So many times tools are called for a request."""
 
 
 def open_log(root):
@@ -48,7 +48,7 @@ class Model:
         assert not wrong, wrong
         last = next(item for item in reversed(call.input) if not is_note(item))
         found = re.fullmatch(r"call_(\d+b?)_(\d+)_\d", str(last.get("call_id")))
-        number, step = (found[1], int(found[2]) + 1) if found else (number_in(last), 0)
+        number, step = (found[1], int(found[2]) + 1) if found else (number_in(last["content"]), 0)
         name = f"{number}_{step}"
         thought = ResponseReasoningItem(id=f"rs_{name}", type="reasoning", summary=[], encrypted_content="zz")
         said = assistant_message(f"Step {step} of request {number}.", item_id=f"msg_{name}")
@@ -63,13 +63,7 @@ class Model:
 
 def is_note(item):
     """Whether an item is the engine's own word that a compaction is near."""
-    return str(item.get("content")).startswith("[rehydrate] A note ")
-
-
-def number_in(item):
-    """The number of the request that an item is; with a letter where it has been asked before."""
-    found = re.search(r"^(Go on: )?Request (\d+)", item["content"])
-    return found[2] + ("b" if found[1] else "")
+    return str(item.get("content")).startswith(NOTE)
 
 
 class Work:
@@ -96,25 +90,6 @@ class Work:
     async def ask(self, request):
         result = await Runner.run(self.agent, request, session=self.session, run_config=self.config)
         return result.final_output
-
-
-def request(number):
-    return f"Request {number}: what is in the files of part {number}? The limit is {number * 7}."
-
-
-def numbers(path, kind, pattern):
-    """The numbers of the requests that entries of the kind are about."""
-    if not os.path.exists(path):
-        return []
-    with Session.open(path) as session:
-        entries = [entry for entry in session.view("scrollback") if not entry.get("isCompactSummary")]
-    texts = [str(entry["message"]["content"]) for entry in entries if entry["type"] == kind]
-    return [int(found[1]) for text in texts if (found := re.search(pattern, text))]
-
-
-def answered(path):
-    """The requests that were answered to the end."""
-    return numbers(path, "assistant", rf"Step {STEPS} of request (\d+)")
 
 
 def asked(path):

@@ -20,12 +20,12 @@ from pydantic_ai.usage import RequestUsage
 from rehydrate.context import Engine, Meter, Policy
 from rehydrate.frameworks.pydantic_ai import Rehydrate
 from rehydrate.frameworks.pydantic_ai_views import viewed
-from rehydrate.session import Place, Session, SessionLog
+from rehydrate.session import Place, SessionLog
+
+from .asking import NOTE, STEPS, answered, number_in, numbers, request
 
 SESSION = "5e551000-0000-4000-8000-000000000004"
 WINDOW, RESERVE = 4_000, 500
-STEPS = 2
-"""So many times tools are called for a request."""
 
 
 def open_log(root):
@@ -58,9 +58,9 @@ class Model:
         self.sent.append(messages)
         refuse(messages)
         parts = [part for message in messages for part in message.parts]
-        last = next(part for part in reversed(parts) if not str(part.content).startswith("[rehydrate] A note "))
+        last = next(part for part in reversed(parts) if not str(part.content).startswith(NOTE))
         found = re.fullmatch(r"call_(\d+b?)_(\d+)_\d", getattr(last, "tool_call_id", ""))
-        number, step = (found[1], int(found[2]) + 1) if found else (number_in(last), 0)
+        number, step = (found[1], int(found[2]) + 1) if found else (number_in(last.content), 0)
         thought = ThinkingPart(f"hm {number} {step}", signature="zz", provider_name="function")
         said = TextPart(f"Step {step} of request {number}.")
         calls = [
@@ -74,12 +74,6 @@ class Model:
 def tokens_of(messages):
     """As this provider counts."""
     return Meter().messages(viewed(message).message() for message in messages)
-
-
-def number_in(part):
-    """The number of the request that a part is; with a letter where it has been asked before."""
-    found = re.search(r"^(Go on: )?Request (\d+)", part.content)
-    return found[2] + ("b" if found[1] else "")
 
 
 class Work:
@@ -103,25 +97,6 @@ class Work:
 
     async def ask(self, request):
         return (await self.agent.run(request)).output
-
-
-def request(number):
-    return f"Request {number}: what is in the files of part {number}? The limit is {number * 7}."
-
-
-def numbers(path, kind, pattern):
-    """The numbers of the requests that entries of the kind are about."""
-    if not os.path.exists(path):
-        return []
-    with Session.open(path) as session:
-        entries = [entry for entry in session.view("scrollback") if not entry.get("isCompactSummary")]
-    texts = [str(entry["message"]["content"]) for entry in entries if entry["type"] == kind]
-    return [int(found[1]) for text in texts if (found := re.search(pattern, text))]
-
-
-def answered(path):
-    """The requests that were answered to the end."""
-    return numbers(path, "assistant", rf"Step {STEPS} of request (\d+)")
 
 
 def asked(path):

@@ -19,6 +19,7 @@ from rehydrate.frameworks.openai_agents import RehydrateSession
 from rehydrate.session import Session
 
 from . import openai_program as program
+from .asking import boundaries
 
 FORMAT = "openai-responses"
 IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "low"}
@@ -59,11 +60,6 @@ def worked(tmp_path_factory):
         for following in range(number + 1, TURNS + 1):
             asyncio.run(work.ask(program.request(following)))
         return Worked(log.path, [*sent, *work.model.sent])
-
-
-def boundaries(path):
-    with Session.open(path) as opened:
-        return sum(entry.get("subtype") == "compact_boundary" for entry in opened.view("raw"))
 
 
 def get(session, limit=None):

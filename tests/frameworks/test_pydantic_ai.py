@@ -54,6 +54,7 @@ from rehydrate.frameworks.pydantic_ai_views import viewed
 from rehydrate.session import Session
 
 from . import pydantic_program as program
+from .asking import boundaries
 
 TURNS = 200
 Worked = namedtuple("Worked", "path sent")
@@ -94,11 +95,6 @@ def worked(tmp_path_factory):
         for following in range(number + 1, TURNS + 1):
             asyncio.run(work.ask(program.request(following)))
         return Worked(log.path, [*sent, *work.model.sent])
-
-
-def boundaries(path):
-    with Session.open(path) as opened:
-        return sum(entry.get("subtype") == "compact_boundary" for entry in opened.view("raw"))
 
 
 def scripted(*answers):
