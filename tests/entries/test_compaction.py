@@ -78,3 +78,11 @@ def test_a_line_that_goes_on_from_the_boundary_beside_its_summary_has_both_the_s
     assert names(scope, active_view(scope, tip=scope.at("B")).entries) == ["B", "c", "d"]
     told = [record["message"]["content"] for record in sent(scope, view, folder="")]
     assert told[0] == "What came before, in short." and len(told) == 4
+
+
+def test_who_looks_at_what_came_before_a_record_does_not_see_that_a_summary_was_told_later(scope_of):
+    """Where children stand before their parents in the file."""
+    first = boundary("A", logical="u", preserved=("s", []), summary="In short.")
+    second = boundary("B", logical="v", preserved=("t", []), summary="In short.")
+    scope = scope_of(user("u", None), first, second, user("v", "s"), summary("s", "A"), summary("t", "B"))
+    assert names(scope, full_view(scope, tip=scope.at("v")).entries) == ["u", "A", "B", "s", "v"]

@@ -56,7 +56,7 @@ def _segment(scope: Scope, boundary: int, said: Record) -> Preserved | None:
 
 def _placed(scope: Scope, boundary: int, said: Record, entries: list[int]) -> Preserved | None:
     anchor = scope.at(said.get("anchorUuid"))
-    if anchor is None and summary_in(scope.log, boundary):
+    if anchor is None and summary_in(scope, boundary):
         anchor = boundary  # the summary itself was lost
     kept = set(entries)
     if anchor is None or len(kept) != len(entries) or boundary in kept or not _descends(scope, anchor, boundary, kept):

@@ -47,8 +47,10 @@ class Known:
         """The entries that say of themselves that they are compactions; None until somebody has asked."""
         self.descent: tuple[tuple[int, int, bool], Sequence[int], tuple[Any, ...]] | None = None
         """What was asked for last of `chain.descent`: tip, end and side, then entries, in little room, and gaps."""
-        self.told: list[int] = []
-        """Of the compactions that stand at `told_from` or behind it those that tell their summary themselves."""
+        self.told: list[tuple[int, int]] = []
+        """Of the compactions that stand at `told_from` or behind it those that hold their summary themselves, each with
+        the first entry behind it that tells it.
+        """
         self.told_from = len(tree.entries)
         self.retractions: list[tuple[int, int]] | None = None
         """Each record that takes an entry back, with that entry; None until somebody has asked."""

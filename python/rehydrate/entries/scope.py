@@ -136,14 +136,18 @@ def own_summary(log: Log, boundary: int) -> str:
     return text_member(log.record(boundary), "summary")
 
 
-def summary_in(log: Log, boundary: int) -> str:
+def summary_in(scope: Scope, boundary: int) -> str:
     """The summary that a boundary holds itself, where no entry behind it tells it: a crash may have cut that off.
     Empty where one does, or it holds none.
     """
-    text = own_summary(log, boundary)
-    if text and any(log.types[at] == "user" and messages.is_summary(log.record(at)) for at in log.children(boundary)):
-        return ""
-    return text
+    text = own_summary(scope.log, boundary)
+    return text if text and _told(scope.log, boundary) >= scope.end else ""
+
+
+def _told(log: Log, boundary: int) -> int:
+    """The first entry behind a boundary that tells its summary; the end of the log where none does."""
+    behind = (at for at in log.children(boundary) if log.types[at] == "user" and messages.is_summary(log.record(at)))
+    return min(behind, default=len(log))
 
 
 def begins(boundary: Record) -> bool:
@@ -158,13 +162,13 @@ def summing_up(scope: Scope, start: int, end: int) -> Iterator[int]:
     log, known = scope.log, scope.log.known
     if start < known.told_from:
         known.told[:0] = [
-            index
+            (index, _told(log, index))
             for index in log.entries.of_type("system", start, known.told_from)
             if log.is_entry(index)
             and log.holds(index, word=BOUNDARY.encode())
             and boundary_of(log.record(index)) is not None
-            and summary_in(log, index)
+            and own_summary(log, index)
         ]
         known.told_from = start
-    found = known.told[bisect_left(known.told, start) : bisect_left(known.told, end)]
-    return (index for index in reversed(found) if not scope.is_aside(index))
+    found = known.told[bisect_left(known.told, (start,)) : bisect_left(known.told, (end,))]
+    return (index for index, told in reversed(found) if told >= scope.end and not scope.is_aside(index))

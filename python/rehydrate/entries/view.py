@@ -72,7 +72,7 @@ def active_view(scope: Scope, *, tip: int | None = None, void: Collection[int] =
     if boundary is not None:
         told = (i for i in entries if log.types[i] == "user" and messages.is_summary(log.record(i)))
         summary = next(told, None)
-        if summary_in(log, boundary) or (summary is None and _tells_itself(scope, boundary)):
+        if summary_in(scope, boundary) or (summary is None and _tells_itself(scope, boundary)):
             summary = boundary  # the line may go on from the boundary itself, beside the entry with the summary
     in_view = frozenset(entries)
     return View(
