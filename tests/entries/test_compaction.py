@@ -86,3 +86,10 @@ def test_who_looks_at_what_came_before_a_record_does_not_see_that_a_summary_was_
     second = boundary("B", logical="v", preserved=("t", []), summary="In short.")
     scope = scope_of(user("u", None), first, second, user("v", "s"), summary("s", "A"), summary("t", "B"))
     assert names(scope, full_view(scope, tip=scope.at("v")).entries) == ["u", "A", "B", "s", "v"]
+
+
+def test_a_turn_that_is_what_a_compaction_came_after_does_not_lead_behind_that_compaction(scope_of):
+    """Where children stand before their parents in the file."""
+    newest = boundary("B", logical="u", preserved=("t", ["s"]))
+    scope = scope_of(summary("s", "A"), boundary("A", logical=None), newest, user("u", "s"), summary("t", "B"))
+    assert names(scope, full_view(scope, tip=scope.at("B")).entries) == ["A", "s", "u", "B"]

@@ -1,7 +1,7 @@
 import pytest
 
 from rehydrate.entries.ends import latest_leaf, leaf
-from tests.entries.making import assistant, attachment, call, chat, meta, result, system, text, user
+from tests.entries.making import assistant, attachment, boundary, call, chat, meta, result, system, text, user
 
 
 def end_of(scope):
@@ -19,6 +19,13 @@ def test_an_old_branch_written_to_by_the_client_alone_does_not_win(scope_of):
 
 def test_what_the_client_wrote_behind_the_last_word_belongs_to_the_end(scope_of):
     assert end_of(scope_of(*chat("a", "b"), attachment("c", "b"), system("d", "c"))) == "d"
+
+
+def test_a_compaction_that_tells_its_summary_itself_counts_by_its_own_place(scope_of):
+    """And not by that of the word before it, where that stands behind it in the file."""
+    mark = {**boundary("d", logical=None, summary="In short."), "parentUuid": "c"}
+    scope = scope_of(mark, user("b", None), user("c", None))
+    assert end_of(scope) == "b"
 
 
 def test_a_subagent_is_no_end(scope_of):

@@ -142,8 +142,10 @@ class _Way:
             if not self._is_turn(index):
                 return self._stitched(index, "bypass")
             for boundary in self._keepers.get(parent, ()):  # an older one may have kept what the user turned to
-                if boundary < index and (behind := self._behind(boundary, index, parent)) is not None:
-                    return behind
+                if boundary < index and not self._seen[boundary]:
+                    behind = self._behind(boundary, index, parent)
+                    if behind is not None:
+                        return behind
         return self._stitched(index, "circle") if self._seen[parent] else parent
 
     def _behind(self, boundary: int, index: int, parent: int | None) -> int | None:

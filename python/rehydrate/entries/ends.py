@@ -72,7 +72,7 @@ def _tips(scope: Scope, index: int) -> list[int]:
             if scope.spoken(child) and _is_late(scope, child):
                 continue
             is_tip = False
-            if child not in seen and not scope.spoken(child):
+            if child not in seen and not scope.spoken(child) and child not in summing_up(scope, child, child + 1):
                 seen.add(child)
                 waiting.append(child)
         if is_tip:
