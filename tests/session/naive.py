@@ -72,7 +72,9 @@ class Naive:
     def leaves(self):
         """Those that nothing follows, and that no compaction came after that something follows."""
         ends = self.childless()
-        done = {self.named(at, "logicalParentUuid") for at in self.boundaries if at not in ends}
+        done = set()
+        for _ in self.boundaries:
+            done = {self.named(at, "logicalParentUuid") for at in self.boundaries if at not in ends or at in done}
         return [at for at in ends if at not in done]
 
     def childless(self):

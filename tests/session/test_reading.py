@@ -49,6 +49,11 @@ def test_what_a_compaction_came_after_is_no_leaf_once_its_summary_is_there(sessi
     assert session_of(*rows, summary("d", "c")).leaves == ("d",)
 
 
+def test_nor_is_it_where_another_compaction_came_after_that_one(session_of):
+    rows = [*chat("a", "b"), boundary("c", logical="b", summary="In short."), boundary("d", logical="c")]
+    assert session_of(*rows, summary("e", "d")).leaves == ("e",)
+
+
 def test_the_end_with_the_newest_time_can_be_asked_for(session_of):
     rows = [
         user("a", None),

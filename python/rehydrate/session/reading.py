@@ -146,10 +146,13 @@ class Session:
             known.update(dict.fromkeys(passed, parent))
             if parent is not None and parent != index:
                 followed[parent] = 1
-        for index in boundaries(scope):
-            before = scope.at(self.log.record(index).get("logicalParentUuid"))
-            if before is not None and followed[index]:
-                followed[before] = 1
+        before = {index: scope.at(self.log.record(index).get("logicalParentUuid")) for index in boundaries(scope)}
+        waiting = [index for index in before if followed[index]]
+        while waiting:
+            said = before[waiting.pop()]
+            if said is not None and not followed[said]:
+                followed[said] = 1
+                waiting += [said] if said in before else []
         return tuple(self._uuid(index) for index in live if not followed[index])
 
     @cached_property
