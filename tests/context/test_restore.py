@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,18 @@ def test_a_file_of_a_later_version_is_refused_though_only_its_end_is_read(log, m
 
 
 # -- what it costs ----------------------------------------------------------------------------------------------------
+
+
+def test_of_compactions_in_a_row_that_each_keep_something_no_more_than_what_the_newest_kept_is_read(log, monkeypatch):
+    """What the older ones have kept stands before that, and nothing goes by it."""
+    narrow(monkeypatch)
+    for number in range(12):
+        talk(log, f"{number}", f"{number} again")
+        compact(log, keep=3)
+    found = restore(log.path)
+    behind = Path(log.path).read_bytes()[found.start :].splitlines()
+    assert found == replace(whole(log.path), start=found.start)
+    assert found.start > 0 and len(behind) <= 8
 
 
 class Reading:

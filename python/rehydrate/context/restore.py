@@ -137,7 +137,7 @@ def _sound(
                 checkpoint = checkpoint_at(session, found.boundary)
             except BadCheckpoint as error:
                 bad[found.boundary] = str(error)
-        if is_window and (checkpoint is None or bad or not _is_closed(session)):
+        if is_window and (checkpoint is None or bad or not _is_ours(session)):
             raise LedOut
         if found.boundary not in bad:
             return found, checkpoint, bad
@@ -166,17 +166,10 @@ def kept_by(boundary: Mapping[str, Any]) -> Sequence[object]:
     return [*(uuids if isinstance(uuids, list) else ()), *ends]
 
 
-def _is_closed(session: Session) -> bool:
-    """Whether the end of a log tells all that the rules go by: nothing in it names an entry before it, and all of it is
-    written by us, as others may write an entry again that stands before it.
-    """
-    scope, log = session.scope, session.log
-    if any(scope.at(uuid) is None for index in boundaries(scope) for uuid in kept_by(log.record(index))):
-        return False
-    if any(log.is_entry(index) and "crc" not in log.record(index) for index in range(scope.end)):
-        return False
-    named = (log.record(index).get("sourceToolAssistantUUID") for index in log.of_type("user"))
-    return all(not isinstance(uuid, str) or scope.at(uuid) is not None for uuid in named)
+def _is_ours(session: Session) -> bool:
+    """Whether all of the end of a log is written by us: others may write an entry again that stands before it."""
+    log = session.log
+    return all("crc" in log.record(index) for index in range(session.scope.end) if log.is_entry(index))
 
 
 def _restored(

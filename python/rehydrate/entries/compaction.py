@@ -55,7 +55,7 @@ def _segment(scope: Scope, boundary: int, said: Record) -> Preserved | None:
 
 
 def _placed(scope: Scope, boundary: int, said: Record, entries: list[int]) -> Preserved | None:
-    anchor = scope.at(said.get("anchorUuid"))
+    anchor = scope.held(said.get("anchorUuid"))  # which comes from the boundary
     if anchor is None and summary_in(scope, boundary):
         anchor = boundary  # the summary itself was lost
     kept = set(entries)

@@ -83,7 +83,7 @@ def _tips(scope: Scope, index: int) -> list[int]:
 def _preferred(scope: Scope, tips: list[int]) -> int:
     if len(tips) > 1:
         for index in scope.log.of_type("last-prompt", end=scope.end, backwards=True):
-            named = scope.at(scope.log.record(index).get("leafUuid"))
+            named = scope.held(scope.log.record(index).get("leafUuid"))
             if named in tips:
                 return named
             break

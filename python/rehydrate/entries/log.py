@@ -43,8 +43,8 @@ class Known:
         self.types = tree.entries.types()
         self.signs = tree.entries.signs()
         self.parents = tree.entries.parents()
-        self.compactions: list[int] | None = None
-        """The entries that say of themselves that they are compactions; None until somebody has asked."""
+        self.compactions: dict[bool, list[int]] = {}
+        """Those that `scope.boundaries` has found, by whether the file was taken for a subagent's own."""
         self.descent: tuple[tuple[int, int, bool], Sequence[int], tuple[Any, ...]] | None = None
         """What was asked for last of `chain.descent`: tip, end and side, then entries, in little room, and gaps."""
         self.told: list[tuple[int, int]] = []

@@ -42,7 +42,11 @@ class Scope:
             at = self._turns.rfind(1, 0, at)
 
     def at(self, uuid: object) -> int | None:
-        """As `Log.at`."""
+        """As `Log.at`: for what an entry names."""
+        return self.held(uuid)
+
+    def held(self, uuid: object) -> int | None:
+        """As `at`, where None only says that it is none of what is looked at."""
         index = self.log.at(uuid)
         return index if index is not None and index < self.end else None
 
@@ -119,16 +123,17 @@ def boundary_of(record: Record) -> Record | None:
 def boundaries(scope: Scope) -> list[int]:
     """Every compaction in the file, those on branches that were left included, in file order."""
     log = scope.log
-    if log.known.compactions is None:  # asked for again and again
-        log.known.compactions = [
+    found = log.known.compactions.get(scope.agent)
+    if found is None:  # asked for again and again
+        found = log.known.compactions[scope.agent] = [
             index
             for index in log.of_type("system")
             if log.is_entry(index)
             and log.holds(index, word=BOUNDARY.encode())
             and boundary_of(log.record(index)) is not None
+            and not scope.is_aside(index)
         ]
-    found = log.known.compactions
-    return [index for index in found[: bisect_left(found, scope.end)] if not scope.is_aside(index)]
+    return found[: bisect_left(found, scope.end)]
 
 
 def own_summary(log: Log, boundary: int) -> str:

@@ -223,7 +223,7 @@ class Session:
         LookupError when there is none.
         """
         scope = self.scope
-        found = scope.at(at)
+        found = scope.held(at)
         if found is not None and self.log.types[found] in MESSAGES and not scope.is_aside(found):
             return found
         for index in self.log.of_type("assistant", end=scope.end, backwards=True):

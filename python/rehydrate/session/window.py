@@ -46,6 +46,12 @@ class LedOut(Exception):
 class WindowScope(Scope):
     """The rules' look at the end of a file: whatever is not known in it raises LedOut."""
 
+    def at(self, uuid: object) -> int | None:
+        index = super().at(uuid)
+        if index is None and isinstance(uuid, str):
+            raise LedOut
+        return index
+
     def parent(self, index: int) -> int | None:
         parent = super().parent(index)
         if parent is None and self.log.entry(index).parent is not None:
