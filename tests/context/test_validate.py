@@ -59,3 +59,12 @@ def test_a_violation_is_raised_with_all_that_is_wrong():
     with pytest.raises(InvalidProjection, match="message 0 is the first one") as raised:
         check([user(result("a")), assistant(call("b"))], format="anthropic")
     assert {each.code for each in raised.value.violations} == {"first_not_user", "orphan_result", "unanswered_call"}
+
+
+def test_a_text_is_looked_at_as_one_however_long_it_is():
+    class Text(str):
+        def __iter__(self):
+            raise AssertionError("character by character")
+
+    messages = [{"role": "user", "content": Text("Look around.")}]
+    assert violations(messages, format="anthropic", source=messages) == []

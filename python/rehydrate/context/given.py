@@ -36,7 +36,8 @@ def neutral(messages: Sequence[Message], what: str) -> None:
     a_list(messages, what)
     for message in messages:
         content = message.get("content") if isinstance(message, Mapping) else None
-        if not isinstance(content, (str, list, tuple)) or not all(isinstance(each, (str, Mapping)) for each in content):
+        listed = () if isinstance(content, str) else content
+        if not isinstance(listed, (list, tuple)) or not all(isinstance(each, (str, Mapping)) for each in listed):
             raise TypeError(
                 f"{what} are messages, each with a role and a content that is a text or a list of blocks, "
                 f"and not {message!r:.80}"

@@ -158,7 +158,7 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
         return Turn(place, "system", faults=(("no_message", "is no message: it lacks `role` or `content`"),))
     if role not in _ROLES:
         return Turn(place, "system", faults=(("no_message", f"has the role {shown(role)}, which the format has not"),))
-    if type(content) is str:
+    if isinstance(content, str):
         if content and not content.isspace():
             return Turn(place, role, said=True, key=content)
         return Turn(place, role, faults=(("empty_message", "says nothing"),))
