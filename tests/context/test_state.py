@@ -11,14 +11,15 @@ from rehydrate.context.handoff import message_id
 from rehydrate.context.omitting import digest_of
 from rehydrate.context.restore import restore
 from rehydrate.context.state import follow, read
-from rehydrate.session import SessionLog, Sessions, assistant, result, user
+from rehydrate.session import Session, SessionLog, Sessions, assistant, result, user
 
 from .agents import Script
+from .engines import Agent, engine_of, request_of, sent
 
 KINDS = (
     *("ask", "ask", "answer", "answer", "steps", "put", "pin", "usage", "attempt", "title", "go on", "handoff"),
     *("refusal", "omitted", "thoughtless", "thinking", "picture"),
-    *("retract", "rewind", "snip", "replace", "other", "compact", "late"),
+    *("retract", "rewind", "back", "snip", "replace", "other", "compact", "late"),
 )
 REQUEST = Request(model="m", format="anthropic")
 
@@ -89,6 +90,8 @@ def step(log, draw, script, uuids):
         log.append({"type": "custom-title", "customTitle": "x"})
     elif kind == "rewind":
         uuids.append(log.append({**user("again"), "parentUuid": some}))
+    elif kind == "back":  # without an entry that says so
+        log.append({**user("said before"), "uuid": some})
     elif kind == "snip":
         log.snip([some])
     elif kind == "replace":
@@ -112,6 +115,25 @@ def test_what_was_appended_is_read_as_all_is_read_anew(log, seed):
             step(log, draw, script, uuids)
         state = follow(log, state)
         assert seen(state) == seen(read(log.path, tip=log.tip))
+
+
+@pytest.mark.parametrize("at", range(12))
+def test_who_goes_on_from_any_entry_is_sent_what_is_sent_after_a_restart(tmp_path, at):
+    sessions = Sessions(tmp_path)
+    with sessions.new(str(tmp_path)) as first:
+        agent = Agent(first, window=4_000)
+        for _ in range(2):
+            agent.turn(1)
+        agent.engine.compact()
+        agent.turn(1)
+    with Session.open(first.path) as session:
+        uuid = [record["uuid"] for record in session.view("raw") if "uuid" in record][at]
+    with sessions.resume(first.place, at=uuid) as resumed, resumed.log as log:
+        engine = engine_of(log, window=4_000)
+        engine.append({"role": "user", "content": "Do it in another way."})
+        before = sent(engine.prepare(request_of()))
+    with SessionLog(first.place, cwd="/") as log:
+        assert sent(engine_of(log, window=4_000).prepare(request_of())) == before
 
 
 ODD = {

@@ -7,7 +7,7 @@ another program's, a checkpoint is damaged), more of the file is read, at last a
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rehydrate.entries import messages, metadata
@@ -64,6 +64,8 @@ class Restored:
     """The first 16 of them, and the lines whose check is wrong; each by its place in bytes."""
     start: int
     """Bytes from the start of the file to where reading began."""
+    is_end: bool = True
+    """The conversation in the file ends with it, too, as far as that was asked (`restored_at`)."""
 
 
 def restore(path: str, *, at: str | None = None) -> Restored:
@@ -91,7 +93,7 @@ def restored_at(path: str, tip: str | None) -> Restored:
     if tip in (None, found.tip):
         return found
     try:
-        return restore(path, at=tip)
+        return replace(restore(path, at=tip), is_end=False)
     except (FileNotFoundError, LookupError):
         raise gone(path) from None
 

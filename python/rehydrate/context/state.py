@@ -53,6 +53,9 @@ class State:
     end: int = 0
     """So many bytes of the file are in it."""
     inode: int = 0
+    is_end: bool = True
+    """The conversation in the file ends with `tip`.  Otherwise the next entry may bring back what stands beside it, as
+    the results of calls that it ends with, or a compaction that has kept it."""
     checkpoint: Checkpoint | None = None
     boundary: str | None = None
     """The newest compaction, by uuid; None: there is none."""
@@ -198,7 +201,8 @@ def read(path: str, *, tip: str | None, rows: Rows | None = None) -> State:
 
 def state_of(found: Restored, *, inode: int) -> State:
     """What was restored, as an engine looks at it."""
-    state = State(end=found.end, inode=inode, checkpoint=found.checkpoint, boundary=found.boundary)
+    state = State(end=found.end, inode=inode, is_end=found.is_end, checkpoint=found.checkpoint)
+    state.boundary = found.boundary
     state.newest = found.newest
     state.line.update(found.line)
     held = list(filter(state.holds, found.records))
@@ -255,7 +259,7 @@ def _advance(state: State, path: str) -> bool:
         about = os.fstat(file.fileno())
         if about.st_size == state.end and about.st_ino == state.inode:
             return True
-        if about.st_size < state.end or about.st_ino != state.inode:
+        if about.st_size < state.end or about.st_ino != state.inode or not state.is_end:
             return False
         file.seek(state.end)
         data = file.read(about.st_size - state.end)
