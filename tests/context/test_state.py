@@ -2,6 +2,7 @@ import json
 import random
 from contextlib import suppress
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from rehydrate.context.omitting import digest_of
 from rehydrate.context.restore import restore
 from rehydrate.context.state import follow, read
 from rehydrate.session import Session, SessionLog, Sessions, assistant, result, user
+from rehydrate.session.line import bare
 
 from .agents import Script
 from .engines import Agent, engine_of, request_of, sent
@@ -134,6 +136,18 @@ def test_who_goes_on_from_any_entry_is_sent_what_is_sent_after_a_restart(tmp_pat
         before = sent(engine.prepare(request_of()))
     with SessionLog(first.place, cwd="/") as log:
         assert sent(engine_of(log, window=4_000).prepare(request_of())) == before
+
+
+def test_an_entry_that_a_compaction_behind_it_in_the_file_has_kept_is_gone_on_from_as_after_a_restart(log):
+    log.append([user("one"), assistant("two")])
+    log.compact("what was", trigger="auto", preserve=[log.tip])
+    log.close()
+    lines = Path(log.path).read_bytes().splitlines(keepends=True)
+    Path(log.path).write_bytes(b"".join(bare(line) + b"\n" for line in [*lines[-1:], *lines[1:-1]]))  # another writer's
+    with SessionLog(log.place, cwd="/") as other:
+        state = follow(other, None)
+        other.append(user("three"))
+        assert seen(follow(other, state)) == seen(read(log.path, tip=other.tip))
 
 
 ODD = {

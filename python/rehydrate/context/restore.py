@@ -7,7 +7,7 @@ another program's, a checkpoint is damaged), more of the file is read, at last a
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from rehydrate.entries import messages, metadata
@@ -65,7 +65,7 @@ class Restored:
     start: int
     """Bytes from the start of the file to where reading began."""
     is_end: bool = True
-    """The conversation in the file ends with it, too, as far as that was asked (`restored_at`)."""
+    """No entry stands behind the tip in the file, which the next one could bring into the view."""
 
 
 def restore(path: str, *, at: str | None = None) -> Restored:
@@ -93,7 +93,7 @@ def restored_at(path: str, tip: str | None) -> Restored:
     if tip in (None, found.tip):
         return found
     try:
-        return replace(restore(path, at=tip), is_end=False)
+        return restore(path, at=tip)
     except (FileNotFoundError, LookupError):
         raise gone(path) from None
 
@@ -210,6 +210,7 @@ def _restored(
         damaged=session.damaged,
         damage=_damage(session, found),
         start=start,
+        is_end=tip == next(filter(log.is_entry, range(session.scope.end - 1, -1, -1)), None),
     )
 
 

@@ -54,8 +54,8 @@ class State:
     """So many bytes of the file are in it."""
     inode: int = 0
     is_end: bool = True
-    """The conversation in the file ends with `tip`.  Otherwise the next entry may bring back what stands beside it, as
-    the results of calls that it ends with, or a compaction that has kept it."""
+    """No entry stands behind `tip` in the file.  Otherwise the next one may bring it into the view, as the results of
+    calls that the line ends with, or a compaction that has kept the tip."""
     checkpoint: Checkpoint | None = None
     boundary: str | None = None
     """The newest compaction, by uuid; None: there is none."""
