@@ -186,6 +186,16 @@ def test_open_calls_and_results_alone_are_no_fault(log):
     assert codes(log.path) == []
 
 
+def test_it_has_where_lines_are_left_out_that_hold_for_one_session(log, twice, tmp_path):
+    log.append_durable({"type": "context-handoff", "after": log.tip})
+    talk(log, "six", "seven")
+    compact(log, text="third")
+    log.close()
+    export(log.path, str(tmp_path / "talk.zip"))
+    taken = import_session(str(tmp_path / "talk.zip"), root=str(tmp_path / "elsewhere")).path
+    assert verify(taken).checkpoints == 3 and codes(taken) == []
+
+
 def test_nothing_is_written(log, twice, tmp_path):
     log.flush()
     before = {path: path.stat() for path in tmp_path.rglob("*")}
@@ -197,6 +207,18 @@ def test_a_compaction_that_was_interrupted_leaves_nothing_wrong(log):
     talk(log, "one")
     log.append_durable({"type": "compaction-attempt", "attempt": "a", "state": "open", "after": None})
     assert codes(log.path) == []
+
+
+def test_who_has_gone_back_to_a_call_neither_covers_nor_keeps_its_result(log):
+    talk(log, "one")
+    called = log.append(assistant([{"type": "tool_use", "id": "c", "name": "ls", "input": {}}]))
+    log.append(user([result("c", "README.md")]))
+    log.close()
+    with SessionLog(log.place, cwd="/", tip=called) as again:
+        made = checkpoint_of(restore(log.path, at=called), 1)
+        kept = [each["uuid"] for each in restore(log.path, at=called).entries[1:]]
+        again.compact("s", trigger="manual", preserve=kept, checkpoint=made.record())
+    assert verify(log.path).checkpoints == 1 and codes(log.path) == []
 
 
 def test_t39_a_checkpoint_that_neither_covers_nor_keeps_an_entry_is_told(log):

@@ -119,17 +119,27 @@ def _checkpoint(session: Session, mark: int, before: Restored, uuid: str) -> Fin
     if digest_of(covered) != checkpoint.digest:
         return Finding("digest", f"{called} was made of other entries than those that it covers", uuid)
     kept = kept_by(session.log.record(mark))
-    lost = [each for each in uuids[len(covered) :] if each not in kept]
+    end = uuids.index(before.tip) + 1 if before.tip in uuids else len(uuids)  # who went back has left what is behind
+    lost = [each for each in uuids[len(covered) : end] if each not in kept]
     if lost:
         told = f"neither covers nor keeps {len(lost)} entries that were before it, first {str(lost[0])[:8]}"
         return Finding("range", f"{called} {told}", uuid)
     if checkpoint.session_id != before.session_id:
         return None
     numbers = [number if type(number := source.get("seq")) is int else None for source in covered] or [None]
-    if (checkpoint.from_seq, checkpoint.through_seq) != (numbers[0], numbers[-1]):
+    if not _may_be(checkpoint.from_seq, checkpoint.through_seq, first=numbers[0], last=numbers[-1]):
         told = f"the lines {checkpoint.from_seq} to {checkpoint.through_seq}"
         return Finding("range", f"{called} says that it covers {told}, and its entries have other numbers", uuid)
     return None
+
+
+def _may_be(start: int | None, through: int | None, *, first: int | None, last: int | None) -> bool:
+    """Whether lines that have these numbers may have had those: an archive leaves lines out, and what is taken in is
+    numbered anew.
+    """
+    if start is None or through is None or first is None or last is None:
+        return (start, through) == (first, last)
+    return 0 <= start - first <= through - last
 
 
 def _is_copied(session: Session, mark: int, before: Restored) -> bool:
