@@ -179,14 +179,15 @@ class Line:
 
 def blocks(file: File, start: int, size: "int | None" = None) -> "Iterator[tuple[int, int, bytes | None]]":
     """The complete lines from an offset on, as (offset, where the next one begins, bytes): as many lines as a piece
-    holds, or one line without its bytes when that is longer than a piece (of `size` bytes, else CHUNK).
+    holds, or one line without its bytes when that is longer than a piece (of `size` bytes, else CHUNK).  The bytes go
+    on behind the last `\\n` with what the piece holds of the next line: to cut it off would copy all of them.
     """
     at = start
     while at < file.size:
         data = file.read(at, size or CHUNK)
         stop = data.rfind(b"\n") + 1
         if stop:
-            yield at, at + stop, data[:stop]
+            yield at, at + stop, data
         else:
             stop = _line_end(file, at + len(data)) - at
             if stop < 0:
@@ -206,7 +207,7 @@ def lines_of(file: File, offset: int, stop: int, data: "bytes | None") -> "Itera
     if data is None:
         yield Line(file, offset, stop, None)
         return
-    for line in data.split(b"\n")[:-1]:
+    for line in data.split(b"\n")[:-1]:  # the last one is cut
         stop = offset + len(line) + 1
         if line:
             yield Line(file, offset, stop, line)

@@ -14,7 +14,7 @@ from ._results import Mark, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ._arguments import AnyCursor, AnyPath
 
@@ -26,7 +26,7 @@ _STEP_KEY = b'"step_index"'
 _RARE = (b"CHECKPOINT", b"\\u00", b"}{")
 _DIGITS_MAX = 18
 """Digits that always fit 64 bits."""
-_CLOSE, _ZERO = b"}0"
+_CLOSE, _COMMA, _ZERO = b"},0"
 _PREFIX_LENGTH = len(_PREFIX)
 _HEAD = 100
 """Bytes in which the short members stand that most records begin with, where there are any."""
@@ -71,21 +71,44 @@ def scan_tail(path: "AnyPath", cursor: "AnyCursor | None" = None, *, end: "int |
 
 
 def proven_lines(data: bytes, spaces: bytes = b"") -> "Iterator[tuple[int, int, int | None]]":
-    """Every line of a block that is not empty, as (start, the place of its `\\n`, step).
+    """Every complete line of a block that is not empty, as (start, the place of its `\\n`, step).
 
     The step is None for a line that must be walked, by the rule above; of these `spaces` may stand around the integer.
     """
-    find, begins = data.find, data.startswith
+    find, begins, size = data.find, data.startswith, len(data)
     rare = None if _is_sparse(data) else _rare_lines(data)
-    at = 0
+    length = 1  # of the step before: mostly this one has as many digits
+    at, next_k = 0, -1
     while (stop := find(b"\n", at)) >= 0:
         if stop > at:
             step = None
             first = at + _PREFIX_LENGTH
-            if begins(_PREFIX, at) and not (
-                _is_rare(data, find, first, stop) if rare is None else find(_STEP_KEY, first, stop) >= 0 or at in rare
-            ):
-                comma = find(b",", first, first + _DIGITS_MAX)
+            if not begins(_PREFIX, at):
+                is_rare = True
+            elif rare is not None:
+                is_rare = find(_STEP_KEY, first, stop) >= 0 or at in rare
+            else:
+                # One byte is found many times faster than several, so of each needle the one is looked for that texts
+                # have least of; where a record begins that are others.  No function is called for most lines.
+                if next_k < first and (next_k := find(b"K", first)) < 0:
+                    next_k = size
+                head = first + _HEAD if first + _HEAD < stop else stop
+                is_rare = (
+                    (next_k < stop and _holds(data, b"CHECKPOINT", 5, next_k, stop))
+                    or ((k := find(b"{", first, stop)) >= 0 and _holds(data, b"}{", 1, k, stop))
+                    or (
+                        (k := find(b"\\", first, stop)) >= 0
+                        and (k := find(b"0", k + 3, stop)) >= 0
+                        and _holds(data, b"\\u00", 3, k, stop)
+                    )
+                    or (find(b"x", first, head) >= 0 and find(_STEP_KEY, first, head + 1) >= 0)
+                    or ((k := find(b"_", head - 5, stop)) >= 0 and _holds(data, _STEP_KEY, 5, k, stop))
+                )
+            if not is_rare:
+                comma = first + length
+                if comma >= stop or data[comma] != _COMMA:
+                    comma = find(b",", first, first + _DIGITS_MAX)
+                    length = comma - first if comma > 0 else 1
                 digits = data[first:comma] if comma > 0 else b""
                 if spaces:
                     digits = digits.strip(spaces)
@@ -98,7 +121,7 @@ def proven_lines(data: bytes, spaces: bytes = b"") -> "Iterator[tuple[int, int, 
 
 
 def _is_sparse(data: bytes) -> bool:
-    """Whether the bytes that `_is_rare` looks for are few in a block."""
+    """Whether the bytes that are looked for line by line are few in a block."""
     sample = data[::_SAMPLE]
     most = len(sample) // _SPARSE
     return all(sample.count(byte) <= most for byte in (b"{", b"_", b"0", b"K"))
@@ -128,30 +151,10 @@ def _find(data: bytes, needle: bytes, at: int) -> int:
     return data.find(needle, at)
 
 
-def _is_rare(data: bytes, find: "Callable[[bytes, int, int], int]", first: int, stop: int) -> bool:
-    """Whether a line holds something which makes a walk necessary, behind its prefix.
-
-    One byte is found many times faster than several, so of each needle the one is looked for that texts have least of.
-    Where a record begins that are others.
-    """
-    if (at := find(b"K", first, stop)) >= 0 and _holds(data, b"CHECKPOINT", 5, at, stop):
-        return True
-    if (at := find(b"{", first, stop)) >= 0 and _holds(data, b"}{", 1, at, stop):
-        return True
-    at = find(b"\\", first, stop)
-    if at >= 0 and (at := find(b"0", at + 3, stop)) >= 0 and _holds(data, b"\\u00", 3, at, stop):
-        return True
-    head = first + _HEAD
-    if head > stop:
-        head = stop
-    if find(b"x", first, head) >= 0 and find(_STEP_KEY, first, head + 1) >= 0:
-        return True
-    at = find(b"_", head - 5, stop)
-    return at >= 0 and _holds(data, _STEP_KEY, 5, at, stop)
-
-
 def _holds(data: bytes, needle: bytes, place: int, at: int, stop: int) -> bool:
     """Whether a needle stands before `stop` whose byte at that `place` is not before `at`, which is such a byte's."""
+    if stop - at < _SHORT:
+        return data.find(needle, at - place, stop) >= 0
     find, begins, byte = data.find, data.startswith, needle[place : place + 1]
     for _ in range(_MISSES):
         if begins(needle, at - place):
@@ -190,7 +193,7 @@ class _Tail:
         self.damaged_offsets: list[int] = []
 
     def take_block(self, file: File, offset: int, data: bytes) -> None:
-        """Complete lines that are in memory."""
+        """Complete lines that are in memory, and what the bytes hold behind them."""
         steps = []
         for start, stop, step in proven_lines(data):
             if step is not None:
