@@ -29,14 +29,16 @@ TARGETS = {
         "≤ 4 × `wc -l`",
         4,
         WC,
-        reason="the read and six searches for one byte are over 2 x, Python for each line another 2 x",
+        reason="the read is 0.9 x; seven searches of each line for one byte, for its end and for what makes a walk "
+        "necessary, are 3 x; lines that are walked another half; a search for several bytes at once is 2 x each",
     ),
     "scan-pure-any": Target(
         "`scan_tail` of a whole file, pure, any order",
         "≤ 8 × `wc -l`",
         8,
         WC,
-        reason="as above, and lines in another order are parsed: one in ten of them takes 3 to 4 x",
+        reason="as above, and lines in another order are parsed to tell their step and whether they are damaged: "
+        "one in ten of them takes 3 to 4 x",
     ),
     "cursor": Target("`scan_tail` with a cursor, 20 KB new, native", "≤ 50 µs", 50, "µs"),
     "cursor-pure": Target("`scan_tail` with a cursor, 20 KB new, pure", "≤ 120 µs", 120, "µs"),
@@ -82,8 +84,9 @@ TARGETS = {
         "≤ 350 ms at 10,000 siblings",
         350,
         "ms",
-        reason="an exact highest step needs a search of the last 64 KiB of each file: opening and reading them takes "
-        "130 ms, searching them 160, and to parse the first and the highest record of each 70",
+        reason="an exact highest step needs a search of the last 64 KiB of each file, 380 MB together: to open and "
+        "read them takes 110 ms of CPU, to search them 170, on one thread; the rest is Python for each file, 100 of it "
+        "to parse the first and the highest record",
     ),
     "door": Target("no-op hook through the front door", "≤ `/bin/true` + 1.5 ms", 1.5, "ms over `/bin/true`"),
     "hook": Target("no-op hook in Python, native", "≤ bare interpreter + 3 ms", 3, "ms over bare"),
@@ -101,7 +104,8 @@ TARGETS = {
         "≤ 1.5 ms",
         1.5,
         "ms",
-        reason="a third is loading the compiled module, the rest to find and load five others, none of the library's",
+        reason="loading the compiled module takes 0.45 ms, a quarter of it to make its functions and types; the other "
+        "five, none of the library's, take 0.25 to find and read and 0.15 to run, twice that with the caches cold",
     ),
     "import-modules": Target(
         "`import rehydrate.scan`, native: modules of the standard library beyond `site`'s", "none", 0, "modules"
