@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rehydrate.context import Engine, Policy, Request, records, verify
-from rehydrate.context.handoff import BYTES_MOST, TOKENS_MOST, Handoff, message_id
+from rehydrate.context.handoff import BYTES_MOST, Handoff, message_id
 from rehydrate.context.ledger import HEADINGS, Ledger
 from rehydrate.context.messages import is_request
-from rehydrate.context.meter import line_at
+from rehydrate.context.meter import TOKENS_MOST, line_at
 from rehydrate.context.restore import restore
 from rehydrate.context.state import read
 from rehydrate.session import Session, SessionLog, Sessions, user

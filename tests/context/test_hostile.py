@@ -282,6 +282,74 @@ def test_members_of_a_log_that_are_anything_end_no_look_at_it(tmp_path, odd):
                 continue
 
 
+def talked(log):
+    engine = Engine(log, window=20_000)
+    for word in "abcdef":
+        engine.append({"role": "user", "content": f"{word} " * 500})
+        engine.prepare(Request(model="m", format="anthropic"))
+        engine.observe({"input_tokens": 900, "output_tokens": 5}, {"role": "assistant", "content": word})
+    return engine
+
+
+@pytest.mark.parametrize("odd", [[[]], "9", {}, True, 1.5, -1, 1 << 60], ids=repr)
+@pytest.mark.parametrize("name", ["floor", "fixed", "sent"])
+def test_a_count_that_no_provider_has_given_is_none(tmp_path, name, odd):
+    def change(lines):
+        for line in lines:
+            if line["type"] == made.USAGE:
+                line[name] = odd
+        return lines
+
+    with opened(tmp_path) as log:
+        assert talked(log).explain()["label"] == "provider"
+    with_lines(log, change)
+    with SessionLog(log.place, cwd=str(tmp_path)) as log:
+        engine = Engine(log, window=20_000)
+        engine.append({"role": "user", "content": "Go on."})
+        assert engine.prepare(Request(model="m", format="anthropic")).snapshot.label == "local_estimate"
+
+
+@pytest.mark.parametrize("odd", [0, -1, True, "x", 1 << 60])
+def test_a_cap_that_nobody_has_asked_with_is_none(tmp_path, odd):
+    with opened(tmp_path) as log:
+        engine = talked(log)
+        tip = log.tip
+        log.append({"type": made.USAGE, "after": tip, "format": "anthropic", "cut": {"raised": odd, "continued": 0}})
+        assert engine.prepare(Request(model="m", format="anthropic")).max_output is None
+
+
+@pytest.mark.parametrize("odd", [1.5, "x", {"a": []}, True, []])
+def test_a_line_that_is_numbered_as_none_can_be_stops_no_compaction(tmp_path, odd):
+    def change(lines):
+        for line in lines:
+            if line["type"] in (made.LEDGER, "user"):
+                line["seq"] = odd
+        return lines
+
+    with opened(tmp_path) as log:
+        talked(log).ledger.put("Decisions and rationale", "The port is 8443.")
+    with_lines(log, change)
+    with SessionLog(log.place, cwd=str(tmp_path)) as log:
+        assert Engine(log, window=20_000).compact() is not None
+    assert not [each for each in verify(log.path).findings if each.code != "damage"]
+
+
+def test_a_conversation_in_another_order_than_its_lines_can_be_compacted(tmp_path):
+    def change(lines):
+        numbers = [line["seq"] for line in lines]
+        for line, seq in zip(lines, reversed(numbers), strict=True):
+            line["seq"] = seq
+        return lines
+
+    with opened(tmp_path) as log:
+        talked(log)
+    with_lines(log, change)
+    with SessionLog(log.place, cwd=str(tmp_path)) as log:
+        made = Engine(log, window=20_000).compact()
+        assert (made.from_seq, made.through_seq) == (None, None)
+    assert not verify(log.path).findings
+
+
 @pytest.mark.parametrize("odd", [None, [], {}, 5, "\n"])
 @pytest.mark.parametrize("name", ["heading", "payload", "status", "supersedes", "put", "close"])
 def test_an_item_of_a_ledger_that_is_none_changes_nothing(tmp_path, name, odd):

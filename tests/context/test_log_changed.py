@@ -1,12 +1,15 @@
 """A log that somebody changes behind the back of an engine that has it open."""
 
+import errno
 import os
 import shutil
+from itertools import count
 from threading import Thread
 
 import pytest
 
-from rehydrate.context import Engine, Policy, Request
+from rehydrate.context import Engine, Policy, Request, verify
+from rehydrate.context.restore import restore
 from rehydrate.session import SessionError
 
 from .talk import assistant, user
@@ -118,6 +121,37 @@ def test_a_log_that_has_lost_what_was_written_is_told_of_and_not_gone_on_with(en
 def test_what_is_no_regular_file_any_more_is_refused_and_nobody_waits_for_it(engine, change, call):
     change(engine.log.path)
     assert isinstance(ends(call, engine), OSError)
+
+
+READS = {
+    "explain": lambda engine: engine.explain(),
+    "append": CALLS["append"],
+    "restore": lambda engine: restore(engine.log.path),
+    "verify": lambda engine: verify(engine.log.path),
+}
+
+
+@pytest.mark.parametrize("name", ["fstat", "pread", "read"])
+@pytest.mark.parametrize("call", READS.values(), ids=READS)
+def test_a_disk_that_does_not_read_is_told_of_with_the_name_of_the_file(engine, monkeypatch, call, name):
+    engine.compact()
+    real = getattr(os, name)
+    for number in count():
+        calls = []
+
+        def fails(*given, number=number, calls=calls):
+            calls.append(None)
+            if len(calls) == number + 1:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return real(*given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, fails)
+            error = ends(call, engine)
+        if len(calls) <= number:
+            break
+        assert error is None or engine.log.path in str(error)
+    assert error is None
 
 
 def test_a_compaction_of_a_log_that_was_overwritten_is_not_committed(engine):

@@ -91,13 +91,13 @@ class Checkpoint:
         for what cannot be one.
         """
         sources = restored.sources[:covered]
-        seqs = [source.get("seq") for source in sources]
+        first, last = range_of(sources)
         made = {
             "version": VERSION,
             "parent": None if restored.checkpoint is None else restored.checkpoint.id,
             "session_id": restored.session_id,
-            "from_seq": seqs[0] if seqs and type(seqs[0]) is int else None,
-            "through_seq": seqs[-1] if seqs and type(seqs[-1]) is int else None,
+            "from_seq": first,
+            "through_seq": last,
             "through": sources[-1].get("uuid") if sources else None,
             "digest": digest_of(sources),
             "messages": [dict(message) for message in messages],
@@ -132,6 +132,15 @@ class Checkpoint:
         _check(record)
         found = cls(**{name: record[name] for name in names})
         return replace(found, messages=tuple(found.messages), ledger=tuple(found.ledger))
+
+
+def range_of(entries: Sequence[Mapping[str, Any]]) -> tuple[int | None, int | None]:
+    """The numbers of the lines with the first and the last of the entries that a checkpoint covers.  None where these
+    have none, or none that tell a range: the order of a conversation is not always that of its file.
+    """
+    first, last = (each.get("seq") for each in (entries[0], entries[-1])) if entries else (None, None)
+    first, last = (each if type(each) is int and each > 0 else None for each in (first, last))
+    return (None, None) if first is not None and last is not None and first > last else (first, last)
 
 
 def digest_of(entries: Sequence[Mapping[str, Any]]) -> str:

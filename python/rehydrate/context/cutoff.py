@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from .messages import THOUGHTS, Block, Message, is_request
-from .meter import Baseline
+from .meter import TOKENS_MOST, Baseline
 from .records import USAGE, Record
 from .state import State
 
@@ -38,7 +38,9 @@ class Cut:
         if not isinstance(said, Mapping) or state.usage is None:
             return None
         raised, continued = said.get("raised"), said.get("continued")
-        if type(continued) is not int or continued < 0 or not (raised is None or type(raised) is int):
+        if type(continued) is not int or continued < 0:
+            return None
+        if raised is not None and not (type(raised) is int and 0 < raised <= TOKENS_MOST):
             return None
         if any(is_request(each.message) for each in state.since(state.usage.get("after"))):
             return None

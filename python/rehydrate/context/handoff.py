@@ -17,7 +17,7 @@ from rehydrate.session import SessionError
 
 from .ledger import HEADINGS, PAYLOAD_CHARS
 from .messages import Message, is_hidden, marked
-from .meter import Meter, line_at
+from .meter import TOKENS_MOST, Meter, line_at
 from .records import HANDOFF, Record
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 VERSION = 1
 BYTES_MOST = 2_000
 """Of the text that is made of a record."""
-TOKENS_MOST = 1 << 53
-"""No count is larger: it is the largest that every reader of JSON can hold."""
 MEMBERS = frozenset(
     {
         *("version", "messageId", "observedPromptTokens", "availableForInput"),

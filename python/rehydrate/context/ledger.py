@@ -92,6 +92,8 @@ class Item:
             )
         if self.status not in STATUSES:
             raise ValueError(f"{self.status!r} is no status of an item: it is one of {', '.join(STATUSES)}")
+        if self.seq is not None and type(self.seq) is not int:
+            raise ValueError(f"the seq of an item is a number, and not {self.seq!r:.80}")
 
     @property
     def id(self) -> str:
@@ -214,8 +216,6 @@ class Ledger:
             heading, payload, status, seq = (row.get(name) for name in ("heading", "payload", "status", "seq"))
             if not isinstance(heading, str) or not isinstance(payload, str) or not isinstance(status, str):
                 raise ValueError(f"item {at} of a ledger has no heading, payload or status")
-            if seq is not None and (isinstance(seq, bool) or not isinstance(seq, int)):
-                raise ValueError(f"item {at} of a ledger has a seq that is no number")
             item = Item(heading, payload, status, seq, row.get("recorded") is True, row.get("told") is True)
             if row.get("id") != item.id:
                 raise ValueError(f"item {at} of a ledger was changed: its id does not fit its content")

@@ -36,6 +36,9 @@ document is up to 3,000 of Anthropic's.  A provider's own count corrects it afte
 LEAST_RESERVE, MOST_RESERVE = 8_192, 32_768
 """Between these a tenth of the window is kept for the answer, where nobody has said how much."""
 
+TOKENS_MOST = 1 << 53
+"""No count in a log is larger: it is the largest that every reader of JSON can hold."""
+
 HANDOFF_PERCENT = 70
 COMPACTION_PERCENT = 80
 """Of the window less its reserve."""

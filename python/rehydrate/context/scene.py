@@ -16,7 +16,7 @@ from . import records
 from .assembling import Assembled, Assembler, assemble
 from .errors import Holder
 from .messages import Block, Message, blocks, is_hidden, results
-from .meter import FLAT, Baseline, Meter, Raised, Snapshot, measure
+from .meter import FLAT, TOKENS_MOST, Baseline, Meter, Raised, Snapshot, measure
 from .policy import Policy
 from .projection import Request
 from .results import media_of
@@ -185,11 +185,11 @@ def _baseline(said: Mapping[str, Any] | None, digests: Sequence[bytes]) -> Basel
     """What the provider has counted, where what it has counted is what the messages still begin with."""
     if said is None or said.get("floor") is None:
         return None
-    try:
-        found = Baseline(**{each.name: said[each.name] for each in fields(Baseline)})
-        holds = 0 < found.sent <= len(digests) and digests[found.sent - 1].hex() == found.revision
-    except (KeyError, TypeError):
+    members: dict[str, Any] = {each.name: said.get(each.name) for each in fields(Baseline)}
+    found = Baseline(**members)
+    if not all(type(each) is int and 0 <= each <= TOKENS_MOST for each in (found.floor, found.sent, found.fixed)):
         return None  # no engine has written that
+    holds = 0 < found.sent <= len(digests) and digests[found.sent - 1].hex() == found.revision
     return found if holds else None
 
 

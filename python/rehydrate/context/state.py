@@ -17,6 +17,7 @@ from rehydrate.scan._decode import load_line
 from rehydrate.session import NotASession, Place, Session, SessionError, SessionLog
 from rehydrate.session.agents import REFERENCE
 from rehydrate.session.compacting import adopt
+from rehydrate.session.errors import naming
 from rehydrate.session.line import check
 from rehydrate.session.place import AGENT
 
@@ -255,7 +256,7 @@ def _advance(state: State, path: str) -> bool:
         file = open_file(path)
     except FileNotFoundError:
         return state.end == 0
-    with file:
+    with naming(path), file:
         about = os.fstat(file.fileno())
         if about.st_size == state.end and about.st_ino == state.inode:
             return True

@@ -13,7 +13,7 @@ from rehydrate.entries.scope import boundaries
 from rehydrate.session import DamagedLine, Session
 
 from .assembling import assemble
-from .checkpoint import digest_of
+from .checkpoint import digest_of, range_of
 from .errors import BadCheckpoint
 from .restore import Restored, _nothing, _read, _restored, _sound, checkpoint_at, kept_by
 from .state import state_of
@@ -126,8 +126,8 @@ def _checkpoint(session: Session, mark: int, before: Restored, uuid: str) -> Fin
         return Finding("range", f"{called} {told}", uuid)
     if checkpoint.session_id != before.session_id:
         return None
-    numbers = [number if type(number := source.get("seq")) is int else None for source in covered] or [None]
-    if not _may_be(checkpoint.from_seq, checkpoint.through_seq, first=numbers[0], last=numbers[-1]):
+    first, last = range_of(covered)
+    if not _may_be(checkpoint.from_seq, checkpoint.through_seq, first=first, last=last):
         told = f"the lines {checkpoint.from_seq} to {checkpoint.through_seq}"
         return Finding("range", f"{called} says that it covers {told}, and its entries have other numbers", uuid)
     return None

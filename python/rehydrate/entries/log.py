@@ -9,6 +9,7 @@ import re
 import stat
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from rehydrate import scan
@@ -99,7 +100,8 @@ class Log:
 
     def close(self) -> None:
         """Lets go of the file."""
-        self._file.close()
+        with suppress(OSError):  # of what was only read nothing is lost
+            self._file.close()
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -133,10 +135,14 @@ class Log:
 
     def read(self, entry: Entry) -> bytes:
         """The bytes of an entry: the one place where any are read."""
-        if hasattr(os, "pread"):  # a child of a fork has the same place in the file
-            return os.pread(self._file.fileno(), entry.length, entry.offset)
-        self._file.seek(entry.offset)
-        return self._file.read(entry.length) or b""
+        try:
+            if hasattr(os, "pread"):  # a child of a fork has the same place in the file
+                return os.pread(self._file.fileno(), entry.length, entry.offset)
+            self._file.seek(entry.offset)
+            return self._file.read(entry.length) or b""
+        except OSError as error:
+            error.filename = self.path
+            raise
 
     def record(self, index: int) -> Record:
         """The record, decoded; empty when it cannot be."""

@@ -3,6 +3,9 @@
 What the system refuses (a full disk, a folder that cannot be written) is the matching OSError and none of these.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class SessionError(Exception):
     """Something is wrong with a session."""
@@ -37,3 +40,15 @@ class Compacted(SessionError):
 
 class DamagedLine(SessionError):
     """A line that is no record, or whose check is wrong.  Reading goes on behind it."""
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """What the system refuses in it says of which file or folder: of a descriptor it does not, and a name that we have
+    made up says nothing to people.
+    """
+    try:
+        yield
+    except OSError as error:
+        error.filename = path
+        raise

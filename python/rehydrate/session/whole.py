@@ -26,7 +26,7 @@ from rehydrate.private import make_folders, read_bytes, sync_folder
 from rehydrate.scratch import lock_folder
 
 from .damage import NO_RECORD, UNFINISHED, WRONG_CHECK
-from .errors import DamagedLine
+from .errors import DamagedLine, naming
 from .line import bare, check, sealed
 from .place import Place
 from .stamp import OF_ONE_SESSION
@@ -206,16 +206,6 @@ class Staging:
         sync_folder(above)
 
 
-@contextmanager
-def _naming(folder: str) -> Iterator[None]:
-    """What the system refuses in a folder is said of the folder, and not of a name that we have made up."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = folder
-        raise
-
-
 def new_file(path: str) -> BinaryIO:
     """Opens a file to write that is not there yet.  OSError when it cannot be made."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -240,7 +230,7 @@ def folder_in(above: str) -> Iterator[str]:
 def _locked(above: str) -> tuple[str, int | None]:
     """A new folder, and what holds its lock; None where there are no locks."""
     while True:
-        with _naming(above):
+        with naming(above):
             folder = tempfile.mkdtemp(prefix=_PREFIX, dir=above)
         try:
             return folder, lock_folder(folder)

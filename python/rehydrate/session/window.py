@@ -11,7 +11,6 @@ a checkpoint, is the end of a file enough.
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -21,6 +20,7 @@ from rehydrate.paths import open_file
 from rehydrate.scan._decode import load_line
 
 from .damage import CheckedLog
+from .errors import naming
 from .file import _first_line, _line_start, _read, refuse_newer
 from .reading import Session
 
@@ -90,7 +90,7 @@ def _open(path: str, start: int) -> Session:
     """The file from a line on.  `start`: where that begins.  Raises OSError, NewerVersion when a later version of this
     library has written it, and LedOut where it was rewritten.
     """
-    with _named(path), open_file(path) as file:
+    with naming(path), open_file(path) as file:
         refuse_newer(path, _first_line(file.fileno()))
     try:
         return Session(CheckedLog(path, start=start), scope=WindowScope)
@@ -100,7 +100,7 @@ def _open(path: str, start: int) -> Session:
 
 def line_start(path: str, at: int) -> int:
     """Where the line begins that holds the byte at this offset, or that this is the end of."""
-    with _named(path), open_file(path) as file:
+    with naming(path), open_file(path) as file:
         return _line_start(file.fileno(), at)
 
 
@@ -118,22 +118,12 @@ def marks_since(path: str, uuid: str | None) -> Iterator[tuple[int, dict[str, An
 
 def _marks_back(path: str) -> Iterator[tuple[int, bytes]]:
     """The lines that hold MARK, the last one first: where each begins, and its bytes."""
-    with _named(path), open_file(path) as file:
+    with naming(path), open_file(path) as file:
         fd = file.fileno()
         end = os.fstat(fd).st_size
         while (at := _find_back(fd, end)) >= 0:
             end = _line_start(fd, at)
             yield end, _line(fd, end)
-
-
-@contextmanager
-def _named(path: str) -> Iterator[None]:
-    """What the system refuses says of which file."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = path
-        raise
 
 
 def _kept_from(path: str, offset: int, mark: dict[str, Any]) -> int:
@@ -142,7 +132,7 @@ def _kept_from(path: str, offset: int, mark: dict[str, Any]) -> int:
     if not isinstance(uuids, list) or not uuids:
         return offset
     word = b'"uuid":' + json.dumps(uuids[0]).encode()
-    with _named(path), open_file(path) as file:
+    with naming(path), open_file(path) as file:
         at = _find_back(file.fileno(), offset, word=word, floor=offset - KEPT_BYTES_MOST)
     return at if at >= 0 else offset
 
