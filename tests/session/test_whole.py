@@ -1,14 +1,17 @@
 """A session is taken in, and the process killed before any of its system calls; then it is taken in once more."""
 
+import errno
 import os
+import shutil
 import sys
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from rehydrate.session import Place, SessionLog, assistant, fork, user, whole
+from rehydrate.session import Place, SessionLog, assistant, branch, fork, user, whole
 from rehydrate.session.archive import export, import_session
 from rehydrate.session.reading import Session
 from rehydrate.session.whole import Staging
@@ -161,3 +164,45 @@ def test_whatever_a_folder_that_was_left_says_keeps_nobody_from_making_another(t
     (left / whole._NOTE).chmod(0o600)
     with whole.folder_in(str(tmp_path)):
         assert not left.exists()
+
+
+MAKERS = {
+    "branch": lambda session, path, root: branch(session),
+    "export": lambda session, path, root: export(path, os.path.join(os.path.dirname(path), "out.zip")),
+    "import": lambda session, path, root: import_session(path, root=root),
+}
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A session, its file, and the root to take it in below."""
+    with SessionLog(Place(str(tmp_path / "sessions"), "-w", str(uuid4())), cwd="/w") as log:
+        log.append_durable(user("Hello."))
+    with Session.open(log.path) as session:
+        yield session, log.path, str(tmp_path / "other")
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_a_full_disk_is_told_of_with_a_name_and_nothing_is_made(made, monkeypatch, tmp_path, make):
+    before = set(os.listdir(os.path.dirname(made[1])))
+
+    def full(fd):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=str(tmp_path)):
+            make(*made)
+    assert set(os.listdir(os.path.dirname(made[1]))) == before
+    assert not os.path.exists(os.path.join(made[2], "-w"))
+    make(*made)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_what_cannot_be_cleaned_up_takes_back_nothing_that_was_made(made, monkeypatch, make):
+    def fails(*_, **__):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", fails)
+        assert make(*made)

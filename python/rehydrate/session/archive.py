@@ -28,7 +28,7 @@ from rehydrate import __version__, scan
 from rehydrate.paths import is_id, open_file
 from rehydrate.private import sync_folder
 
-from .errors import NotASession
+from .errors import NotASession, naming
 from .file import FORMAT, HEADER, check_format
 from .place import AGENT, Place, is_session_id, key_of, may_be_folder
 from .stamp import BEGIN, MESSAGES, Stamp
@@ -142,7 +142,8 @@ class _Files:
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """A file as it is now, line by line; `name` as for `Staging`."""
-        with open_file(self.place_of(name)) as file:
+        path = self.place_of(name)
+        with naming(path), open_file(path) as file:
             yield from lines_of(file, os.fstat(file.fileno()).st_size)
 
     def place_of(self, name: str) -> str:
@@ -237,7 +238,8 @@ class _Archive:
     def _sound(self, what: str) -> Iterator[None]:
         """Whatever `zipfile` says of an archive that is damaged or has what it does not know."""
         try:
-            yield
+            with naming(self.path):
+                yield
         except (*_UNSOUND, OSError) as error:
             if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a place that cannot be
                 raise

@@ -44,11 +44,9 @@ class DamagedLine(SessionError):
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """What the system refuses in it says of which file or folder: of a descriptor it does not, and a name that we have
-    made up says nothing to people.
-    """
+    """What the system refuses says of which file or folder: of a descriptor it does not."""
     try:
         yield
     except OSError as error:
-        error.filename = path
+        error.filename = error.filename or path
         raise

@@ -22,7 +22,7 @@ from typing import Any
 
 from rehydrate.private import make_private
 
-from .errors import DamagedLine, Locked, NewerVersion
+from .errors import DamagedLine, Locked, NewerVersion, naming
 from .line import check, seal_all, seq_of
 
 try:
@@ -100,7 +100,8 @@ class LogFile:
         """Let go of the file; the next append would open it again."""
         fd, self._fd = self._fd, None  # also where closing it fails
         if fd is not None:
-            os.close(fd)
+            with naming(self.path):
+                os.close(fd)
 
     def _append(self, fd: int, size: int, bodies: Sequence[bytes], *, durable: bool) -> None:
         if self._undo is not None:

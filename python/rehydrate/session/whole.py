@@ -19,6 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import BinaryIO
 
 from rehydrate import scan
@@ -163,8 +164,10 @@ class Staging:
     def __enter__(self) -> "Staging":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._files.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.__exit__(kind, error, trace)
 
     def path(self, name: str) -> str:
         """Where a file is made: `name` as in the session's own folder, and empty for the session's file."""
@@ -220,18 +223,24 @@ def folder_in(above: str) -> Iterator[str]:
     _remove_left(above)
     folder, lock = _locked(above)
     try:
-        yield folder
+        with naming(above):
+            yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # what was made stands; the next one takes away what is left
+            shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
-            os.close(lock)
+            with suppress(OSError):
+                os.close(lock)
 
 
 def _locked(above: str) -> tuple[str, int | None]:
     """A new folder, and what holds its lock; None where there are no locks."""
     while True:
-        with naming(above):
+        try:
             folder = tempfile.mkdtemp(prefix=_PREFIX, dir=above)
+        except OSError as error:
+            error.filename = above  # and not a name that we have made up
+            raise
         try:
             return folder, lock_folder(folder)
         except (BlockingIOError, FileNotFoundError):
