@@ -324,6 +324,17 @@ def test_the_client_of_claude_code_follows_a_branch_to_its_source(tmp_path):
     assert [turn.text for turn in read.turns] == ["one", "two", "five", "six"]
 
 
+def test_a_compaction_that_follows_what_is_not_copied_follows_nothing_in_the_copy(tmp_path):
+    place = Place(str(tmp_path), "-w", "source")
+    Path(place.path).parent.mkdir()
+    aside = {"type": "user", "uuid": "a", "parentUuid": None, "isSidechain": True, "message": None}
+    mark = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": "a"}
+    Path(place.path).write_text("".join(json.dumps(row) + "\n" for row in (aside, mark)))
+    with Session.open(place.path) as session:
+        copied = next(row for row in records(branch(session).path) if row.get("uuid") == "b")
+    assert copied["parentUuid"] is None
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(odd_records, min_size=1, max_size=14))
 def test_a_branch_of_any_tree_holds_its_line_of_descent_once(tmp_path_factory, rows):

@@ -186,8 +186,10 @@ class _Copy:
                 named = log.at(log.record(index).get("logicalParentUuid"))
                 if named is None or not copied[named]:
                     values["logicalParentUuid"] = b"null" if before is None else text_of(before)
-            elif entry.parent is not None and (parent < 0 or not copied[parent] or index in self._gaps):
-                if index in self._chain:
+            if entry.parent is not None and (parent < 0 or not copied[parent] or index in self._gaps):
+                if index in marks:  # what it follows is told by the other member
+                    above = None
+                elif index in self._chain:
                     above = on_chain
                 else:  # beside the line its own parent may stand anywhere
                     above = before if index in self._line else self._above(index, before)
