@@ -105,7 +105,8 @@ TARGETS = {
         1.5,
         "ms",
         reason="loading the compiled module takes 0.45 ms, a quarter of it to make its functions and types; the other "
-        "five, none of the library's, take 0.25 to find and read and 0.15 to run, twice that with the caches cold",
+        "five, none of the library's, take 1.4, a third of it for the types of results; read and run again, with the "
+        "caches warm, they take 0.4",
     ),
     "import-modules": Target(
         "`import rehydrate.scan`, native: modules of the standard library beyond `site`'s", "none", 0, "modules"
