@@ -5,14 +5,14 @@ import random
 
 import pytest
 
-from rehydrate.context import FORMATS, ContextExhausted, Engine, Meter, Request, trim, verify
+from rehydrate.context import FORMATS, ContextExhausted, Engine, Meter, Policy, Request, trim, verify
 from rehydrate.context import records as made
 from rehydrate.context.errors import InvalidProjection
 from rehydrate.context.ledger import CLOSED, Draft, Ledger
 from rehydrate.context.repair import repair
 from rehydrate.context.restore import restore
 from rehydrate.context.validate import violations
-from rehydrate.session import SessionError, SessionLog, Sessions
+from rehydrate.session import SessionError, SessionLog, Sessions, assistant, result, user
 
 WORDS = "word " * 40
 
@@ -161,6 +161,18 @@ def test_an_answer_behind_a_user_who_said_nothing_has_one_who_does_before_it(bla
     found = trim(messages, budget=1000, format="anthropic")
     assert found[-1] == {"role": "assistant", "content": "Hello."}
     assert not violations(found, format="anthropic")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_log_whose_answers_think_and_call_by_one_id_each_time_is_compacted(tmp_path, format):
+    with Sessions(tmp_path).new(str(tmp_path)) as log:
+        for turn in range(16):
+            thought = {"type": "thinking", "thinking": f"Hm {turn}.", "signature": f"s{turn}"}
+            called = [thought, {"type": "tool_use", "id": "call_0", "name": "ls", "input": {}}]
+            log.append([user(WORDS), assistant(called), user([result("call_0", WORDS)]), assistant(WORDS)])
+        log.append(user("Go on."))
+        engine = Engine(log, window=2_000, policy=Policy(reserve=300))
+        assert engine.prepare(Request(model="m", format=format)).checkpoint is not None
 
 
 def test_blocks_that_are_none_are_left_out_of_a_loaded_list_and_of_its_results():

@@ -165,6 +165,7 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
     if not isinstance(content, (list, Sequence)) or not content:
         return Turn(place, role, faults=(("empty_message", "says nothing"),))
     calls: list[str] = []
+    tools: list[str] = []  # by which an answer is known: an id that was used before is written as another one
     results: list[str] = []
     thoughts: list[object] = []
     words: list[str] = []
@@ -174,6 +175,7 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
         kind = block.get("type") if isinstance(block, (dict, Mapping)) else None
         if kind == "tool_use" and isinstance(block.get("id"), str):
             calls.append(block["id"])
+            tools.append(str(block.get("name")))
             if not isinstance(block.get("input"), (dict, Mapping)):
                 faults.append(NO_INPUT)
         elif kind == "tool_result" and isinstance(block.get("tool_use_id"), str):
@@ -190,4 +192,4 @@ def _outline(message: Mapping[str, Any], place: int) -> Turn:
                 words.append(text := str(block.get("text", "")))
                 if not text.strip():
                     faults.append(("empty_message", "has a text of nothing but white space"))
-    return Turn(place, role, calls, results, said, thoughts, calls_key(calls, words), faults)
+    return Turn(place, role, calls, results, said, thoughts, calls_key(tools, words), faults)
