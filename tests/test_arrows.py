@@ -137,13 +137,9 @@ def test_only_the_command_line_needs_more_than_the_standard_library(module):
     of_another_version = {"settingsfile": {"tomli", "tomllib"}, "digest": {"_sha2", "_sha256"}}
     where_it_is_there = {  # what an extra brings
         "context.tokens": {"bpe_openai"},
-        "frameworks.langchain": {"langchain", "langchain_core", "langgraph"},
-        "frameworks.langchain_call": {"langchain", "langchain_core"},
-        "frameworks.langchain_messages": {"langchain_core", "pydantic_core"},
+        "frameworks.langchain": {"langchain", "langchain_core", "langgraph", "pydantic_core"},
         "frameworks.openai_agents": {"agents"},
         "frameworks.pydantic_ai": {"pydantic_ai"},
-        "frameworks.pydantic_ai_messages": {"pydantic_ai"},
-        "frameworks.pydantic_ai_views": {"pydantic_ai"},
     }
     allowed = {"rehydrate", *of_another_version.get(module, ()), *where_it_is_there.get(module, ())}
     assert needed - sys.stdlib_module_names <= allowed

@@ -6,7 +6,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 
 from rehydrate.context import violations
-from rehydrate.frameworks.langchain_messages import viewed
+from rehydrate.frameworks.langchain import viewed
 
 
 class Scripted(BaseChatModel):

@@ -18,8 +18,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.usage import RequestUsage
 
 from rehydrate.context import Engine, Meter, Policy
-from rehydrate.frameworks.pydantic_ai import Rehydrate
-from rehydrate.frameworks.pydantic_ai_views import viewed
+from rehydrate.frameworks.pydantic_ai import Rehydrate, viewed
 from rehydrate.session import Place, SessionLog
 
 from .asking import NOTE, STEPS, answered, number_in, numbers, request

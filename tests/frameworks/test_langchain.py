@@ -5,6 +5,7 @@ import base64
 import subprocess
 import sys
 import threading
+from collections import Counter
 from functools import partial
 
 import pytest
@@ -15,7 +16,17 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, wrap_tool_call
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    RemoveMessage,
+    SystemMessage,
+    SystemMessageChunk,
+    ToolMessage,
+    ToolMessageChunk,
+)
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.tools import tool
@@ -24,9 +35,8 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from pydantic import BaseModel
 
 from rehydrate.context import ContextError, ContextExhausted, Engine, Policy
-from rehydrate.frameworks import langchain_messages
-from rehydrate.frameworks.langchain import RehydrateMiddleware, trim
-from rehydrate.frameworks.langchain_messages import viewed
+from rehydrate.frameworks import langchain
+from rehydrate.frameworks.langchain import RehydrateMiddleware, trim, viewed
 from rehydrate.session import Place, Session, SessionLog, Sessions
 
 from .langchain_models import Worker, call, fail, read_file, scripted
@@ -566,12 +576,16 @@ def test_what_is_changed_in_its_place_is_sent_as_it_is_now(log):
 
 def test_a_message_is_looked_at_once_as_long_as_it_says_the_same(log, monkeypatch):
     seen = []
-    monkeypatch.setattr(langchain_messages, "viewed", lambda message: seen.append(message) or viewed(message))
+    monkeypatch.setattr(langchain, "viewed", lambda message: seen.append(message) or viewed(message))
     agent, _ = agent_of(engine_of(log, window=None), Worker(steps=10), saver=InMemorySaver())
     ask(agent, "Look.")
     ask(agent, "Again.")
     state = ask(agent, "And again.")["messages"]
-    assert len(state) == 96 and len({message.id for message in seen}) == len(seen) <= len(state)
+    looks = Counter(message.id for message in seen)
+    assert len(state) == len(looks) == 96
+    assert {looks[message.id] for message in state if isinstance(message, ToolMessage)} == {1}
+    # A request at the start of its run, too; an answer when it comes.
+    assert max(looks.values()) <= 2
 
 
 def test_an_artifact_can_be_anything(log):
@@ -616,6 +630,18 @@ def test_trim_gives_fewer_messages_that_fit_and_leaves_the_others_as_they_are():
     assert fewer[0] is talk[0] and fewer[-1] is talk[-1] and 3 < len(fewer) < 40
     assert all(any(each is one for one in talk) for each in fewer[2:-3])
     assert trim(talk, max_tokens=100_000) == talk
+
+
+def test_what_was_streamed_is_as_what_came_whole():
+    calls = [{"name": "look", "args": {"at": 1}, "id": "c1"}]
+    pieces = [{"name": "look", "args": '{"at": 1}', "id": "c1", "index": 0}]
+    for streamed, whole in (
+        (SystemMessageChunk("Be brief."), SystemMessage("Be brief.")),
+        (HumanMessageChunk("Look."), HumanMessage("Look.")),
+        (AIMessageChunk("I do.", tool_call_chunks=pieces), AIMessage("I do.", tool_calls=calls)),
+        (ToolMessageChunk("seen", tool_call_id="c1"), ToolMessage("seen", tool_call_id="c1")),
+    ):
+        assert viewed(streamed)["langchain"]["digest"] == viewed(whole)["langchain"]["digest"]
 
 
 def test_trim_stands_in_a_chain():

@@ -48,9 +48,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel as AnyModel
 
 from rehydrate.context import ContextError, ContextExhausted, violations
-from rehydrate.frameworks.pydantic_ai import Rehydrate
-from rehydrate.frameworks.pydantic_ai_messages import made
-from rehydrate.frameworks.pydantic_ai_views import viewed
+from rehydrate.frameworks.pydantic_ai import Rehydrate, made, viewed
 from rehydrate.session import Session
 
 from . import pydantic_program as program
@@ -614,7 +612,7 @@ def test_parts_come_back_as_they_were_with_members_that_nobody_knows(message):
 def test_parts_come_back_from_the_log(message, log):
     memory = program.memory_of(log, window=None)
     before = MESSAGES[: MESSAGES.index(message) + 1]
-    memory._follow(before)
+    memory._take_in(before)
     assert dumped(program.memory_of(log).history()) == dumped(before)
 
 

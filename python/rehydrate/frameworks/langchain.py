@@ -8,33 +8,54 @@ The graph's state stays as it is, whole; what a model is sent of it is the engin
 state is the conversation, and the log follows it; without one the log is, and each run goes on with it.
 """
 
-import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
-from weakref import WeakKeyDictionary
 
-from rehydrate.context import Engine, Meter
+from rehydrate.context import Engine, Meter, Request
 from rehydrate.context import trim as trim_views
 from rehydrate.context.aio import stoppable
 
-try:
-    from langchain.agents.middleware import (
-        AgentMiddleware,
-        AgentState,
-        ModelRequest,
-        ModelResponse,
-    )
-    from langchain.agents.middleware.types import PrivateStateAttr
-    from langchain_core.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
-    from langchain_core.prompt_values import PromptValue
-    from langgraph.runtime import Runtime
+from .langchain_call import Call, Form
+from .langchain_log import Lines
+from .langchain_messages import FORMAT, View, made, view_of
 
-    from .langchain_call import Call
-    from .langchain_log import Line
-    from .langchain_messages import FORMAT, made, viewed
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+    from langchain.agents.middleware.types import PrivateStateAttr
+    from langchain_core.messages import (
+        AIMessage,
+        BaseMessage,
+        HumanMessage,
+        MessageLikeRepresentation,
+        SystemMessage,
+        ToolMessage,
+        convert_to_messages,
+    )
+    from langchain_core.messages.tool import default_tool_parser
+    from langchain_core.prompt_values import PromptValue
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+    from langgraph.runtime import Runtime
+    from pydantic_core import to_jsonable_python
 except ImportError as error:
     raise ImportError("this needs LangChain: pip install 'rehydrate[langchain]'") from error
+
+_CLASSES = {"assistant": AIMessage, "tool": ToolMessage, "system": SystemMessage, "user": HumanMessage}
+
+
+def viewed(message: BaseMessage) -> View:
+    """A message as an engine is given it.  Bytes become base64, and what JSON cannot hold its text."""
+    held = {**message.__dict__, **(message.__pydantic_extra__ or {}), "artifact": None}
+    return view_of(to_jsonable_python(held, bytes_mode="base64", fallback=str))
+
+
+def _built(role: str, members: View, own: Mapping[str, Any]) -> BaseMessage:
+    """A message of that role with these members; `own`: what is LangChain's own."""
+    if role == "assistant":
+        parsed = default_tool_parser(members.pop("tool_calls", []))
+        members["tool_calls"], members["invalid_tool_calls"] = parsed
+    message: BaseMessage = _CLASSES[role](**members)
+    return message.model_copy(update=own)
 
 
 class _State(AgentState[Any], total=False):
@@ -57,17 +78,13 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
         that gives the engine of the conversation that runs, the same one each time.
         """
         super().__init__()
-        self._engine = engine
-        self._thread: str | None = None
-        """Whose conversation the one engine has."""
-        self._lines: WeakKeyDictionary[Engine, Line] = WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._lines = Lines[Any](engine)
 
     def before_agent(self, state: _State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Called by the agent, which keeps what it gives with its state."""
         if state.get("rehydrate_base"):
             return None
-        engine, line = self._of(runtime)
+        engine, line = self._lines.of(runtime)
         with line.lock:
             return {"rehydrate_base": line.base(engine, [viewed(message) for message in state["messages"]])}
 
@@ -79,39 +96,44 @@ class RehydrateMiddleware(AgentMiddleware[_State, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Called by the agent."""
-        with Call(request, *self._of(request.runtime)) as call:
-            prepared = call.prepared()
+        with self._call(request) as call:
+            messages = call.prepared()
             try:
-                response = handler(prepared)
+                response = handler(request.override(messages=messages))
             except Exception as error:
-                response = handler(call.eased(error))
-            return call.observed(response)
+                response = handler(request.override(messages=call.eased(error)))
+            call.observed(response.result)
+            return response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Called by the agent; the engine works in a thread.  What is cancelled meanwhile may be done all the same."""
-        with Call(request, *self._of(request.runtime)) as call:
-            prepared = await stoppable(call.prepared)
+        with self._call(request) as call:
+            messages = await stoppable(call.prepared)
             try:
-                response = await handler(prepared)
+                response = await handler(request.override(messages=messages))
             except Exception as error:
-                response = await handler(await stoppable(partial(call.eased, error)))
-            return await stoppable(partial(call.observed, response))
+                response = await handler(request.override(messages=await stoppable(partial(call.eased, error))))
+            await stoppable(partial(call.observed, response.result))
+            return response
 
-    def _of(self, runtime: Runtime[Any]) -> tuple[Engine, Line]:
-        thread = getattr(runtime.execution_info, "thread_id", None)
-        with self._lock:
-            if not isinstance(self._engine, Engine):
-                engine = self._engine(runtime)
-            else:
-                engine, self._thread = self._engine, self._thread or thread
-                if thread != self._thread:
-                    raise ValueError(
-                        f"the engine has the conversation of the thread {self._thread}, and this is {thread}: give "
-                        "`RehydrateMiddleware` a function that gives an engine for each"
-                    )
-            return engine, self._lines.setdefault(engine, Line())
+    def _call(self, request: ModelRequest[Any]) -> Call[Any]:
+        form = Form[Any](viewed, _built)
+        return Call(*self._lines.of(request.runtime), form, request.messages, request.state, _asked(request))
+
+
+def _asked(request: ModelRequest[Any]) -> Request:
+    """What the engine has to know of it.  A schema of the answer counts as a tool, which it is for most models."""
+    model, answer = request.model, request.response_format
+    specs = getattr(answer, "schema_specs", None) or [getattr(answer, "schema_spec", None)]
+    schemas = [each.json_schema for each in specs if each is not None] or [getattr(answer, "schema", None)]
+    return Request(
+        model=str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type),
+        format=FORMAT,
+        system=request.system_message and request.system_message.content,
+        tools=[convert_to_openai_tool(each) for each in [*request.tools, *schemas] if each is not None],
+    )
 
 
 def trim(
@@ -124,4 +146,4 @@ def trim(
     In a chain: `prompt | partial(trim, max_tokens=8_000) | model`.  `meter`: None for the usual one.
     """
     given = [(viewed(message), message) for message in convert_to_messages(messages)]
-    return made(trim_views([view for view, _ in given], budget=max_tokens, format=FORMAT, meter=meter), given)
+    return made(trim_views([view for view, _ in given], budget=max_tokens, format=FORMAT, meter=meter), given, _built)

@@ -3,17 +3,21 @@
 A graph's state may be all of a conversation (with a checkpointer) or one run of it (without), and people change it:
 they take messages out, put others in their places, go back.  The log follows: what is new is appended; where what it
 holds is no longer what the state says, it goes on from before that, and what was is on a branch that nobody is sent.
+The package is not needed for it.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from rehydrate.context import FORMATS, Engine
 from rehydrate.context.replies import entries_of
 from rehydrate.session import NotASession, Session
 
 from .langchain_messages import FORMAT, View, Views
+
+T = TypeVar("T")
 
 
 class Logged(NamedTuple):
@@ -27,12 +31,12 @@ class Logged(NamedTuple):
     """See `langchain_messages.digest`."""
 
 
-class Line:
-    """The messages of one log, oldest first.  `lock` is for whoever uses it."""
+class Line(Generic[T]):
+    """The messages of one log, oldest first.  `lock` is for whoever uses it.  `T`: the framework's messages."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.views = Views()
+        self.views = Views[T]()
         self.asking = threading.Lock()
         """Whoever asks a model has it until the answer is there."""
         self._logged: list[Logged] = []
@@ -104,6 +108,34 @@ class Line:
         (entry,) = entries_of(FORMATS[FORMAT].read([view]))
         parent = self._logged[-1].uuid if self._logged else None
         self.add(engine, engine.log.append_durable({**entry, "parentUuid": parent}), view)
+
+
+class Lines(Generic[T]):
+    """The lines of an agent's engines: `engine` is one, of the one conversation that it has, or gives that of the
+    conversation that runs.
+    """
+
+    def __init__(self, engine: Engine | Callable[[Any], Engine]) -> None:
+        self._engine = engine
+        self._thread: str | None = None
+        """Whose conversation the one engine has."""
+        self._made: WeakKeyDictionary[Engine, Line[T]] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def of(self, runtime: Any) -> tuple[Engine, Line[T]]:
+        """Of what runs; ValueError for another thread's run where there is but one engine."""
+        thread = getattr(runtime.execution_info, "thread_id", None)
+        with self._lock:
+            if not isinstance(self._engine, Engine):
+                engine = self._engine(runtime)
+            else:
+                engine, self._thread = self._engine, self._thread or thread
+                if thread != self._thread:
+                    raise ValueError(
+                        f"the engine has the conversation of the thread {self._thread}, and this is {thread}: give "
+                        "`RehydrateMiddleware` a function that gives an engine for each"
+                    )
+            return engine, self._made.setdefault(engine, Line())
 
 
 def _logged(uuid: str, mark: Mapping[str, Any]) -> Logged:

@@ -3,18 +3,17 @@
 In between stands the form of OpenAI's chat completions.  Beside what that has, each message carries in the member
 `langchain` what is LangChain's own, so that it comes back from a log as it was: its id, what a provider has added, the
 blocks of an answer.  A message that the engine has changed comes back without them, in a form that every provider is
-sent.
+sent.  The package is not needed for it.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.messages.tool import default_tool_parser
-from pydantic_core import to_jsonable_python
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from rehydrate.digest import sha256
+
+T = TypeVar("T")
+"""The framework's own messages."""
 
 FORMAT = "openai-chat"
 """The form in between."""
@@ -22,7 +21,7 @@ View = dict[str, Any]
 """A message in it."""
 
 _ROLES = {"ai": "assistant", "assistant": "assistant", "tool": "tool", "system": "system", "developer": "system"}
-"""By a message's type, or the role that it names itself; all others are the user's."""
+"""All others are the user's."""
 _THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 _CALLS = frozenset({"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"})
 """Blocks of an answer that stand in its `tool_calls`, too."""
@@ -36,34 +35,34 @@ _MEDIA = {
 _OWN = ("id", "name", "status", "additional_kwargs", "response_metadata", "usage_metadata")
 
 
-def viewed(message: BaseMessage) -> View:
-    """A message in the form in between.  Bytes become base64, and what JSON cannot hold its text."""
-    role = _ROLES.get(getattr(message, "role", message.type).lower(), "user")
-    parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in _listed(message.content)]
-    content: object = message.content
-    own = {name: value for name in _OWN if (value := getattr(message, name, None))}
+def view_of(held: Mapping[str, Any]) -> View:
+    """A message in the form in between.  `held`: all its members, as JSON has them."""
+    role = _role(str(held.get("role") or held["type"]))
+    content, name = held["content"], held.get("name")
+    parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in _listed(content)]
+    own = {name: value for name in _OWN if (value := held.get(name))}
     view: View = {"role": role}
-    if isinstance(message, AIMessage):
+    if role == "assistant":
         if isinstance(content, list):
             own["content"] = content
         thoughts = [part for part in parts if part.get("type") in _THOUGHTS]
         parts = [part for part in parts if part.get("type") not in _THOUGHTS | _CALLS]
-        said = message.additional_kwargs.get("reasoning_content")
-        calls = [_call(each["name"], _json(each["args"]), each["id"]) for each in message.tool_calls]
-        calls += [_call(each["name"], each["args"], each["id"]) for each in message.invalid_tool_calls if each["id"]]
+        said = held["additional_kwargs"].get("reasoning_content")
+        calls = [_call(each["name"], _json(each["args"]), each["id"]) for each in held.get("tool_calls", ())]
+        calls += [
+            _call(each["name"], each["args"], each["id"]) for each in held.get("invalid_tool_calls", ()) if each["id"]
+        ]
         members = {"reasoning_details": thoughts, "reasoning_content": said, "tool_calls": calls}
         view.update({name: value for name, value in members.items() if value})
-    elif isinstance(message, ToolMessage):
-        view["tool_call_id"] = message.tool_call_id
+    elif role == "tool":
+        view["tool_call_id"] = held.get("tool_call_id")
     view["content"] = content if isinstance(content, str) else [_part(part) for part in parts] or ""
-    if message.name:
-        view["name"] = message.name
-    view = to_jsonable_python(view, bytes_mode="base64", fallback=str)
-    own = to_jsonable_python(own, bytes_mode="base64", fallback=str)
+    if name:
+        view["name"] = name
     return {**view, "langchain": {"digest": digest(view), "own": own}}
 
 
-class Views:
+class Views(Generic[T]):
     """Makes views of messages, and no message's again as long as each call has it: a long conversation has thousands of
     messages, of which few are new.
     """
@@ -72,8 +71,8 @@ class Views:
         self._made: dict[str, View] = {}
         """By what the messages hold: other objects may say the same, and people change messages in their place."""
 
-    def of(self, messages: Iterable[BaseMessage]) -> list[View]:
-        """The views of messages; those of the last time are remembered."""
+    def of(self, messages: Iterable[T], viewed: Callable[[T], View]) -> list[View]:
+        """The views of messages, as `viewed` makes them; those of the last time are remembered."""
         before, self._made, views = self._made, {}, []
         for message in messages:
             key = _held(message)
@@ -82,10 +81,10 @@ class Views:
         return views
 
 
-def _held(message: BaseMessage) -> str:
+def _held(message: object) -> str:
     """The same for messages that hold the same; an artifact is none of what a model is sent."""
-    held = {**message.__dict__, "artifact": None}
-    said = repr((type(message), held, message.__pydantic_extra__))
+    held = {**vars(message), "artifact": None}
+    said = repr((type(message), held, getattr(message, "__pydantic_extra__", None)))
     return sha256(said.encode(errors="backslashreplace")).hexdigest()
 
 
@@ -95,39 +94,45 @@ def digest(view: Mapping[str, Any]) -> str:
     return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def made(views: Iterable[View], given: Sequence[tuple[View, BaseMessage]]) -> list[BaseMessage]:
+def made(
+    views: Iterable[View], given: Sequence[tuple[View, T]], built: Callable[[str, View, Mapping[str, Any]], T]
+) -> list[T]:
     """Messages of what the engine gives: of those in `given` that it has not changed the very objects, each with the
-    view that was made of it; others anew.
+    view that was made of it; others as `built` makes them of a role, what a message of that has for every provider, and
+    what is LangChain's own.
     """
     known = {
         (view["langchain"]["digest"], name): message
         for view, message in given
-        for name in (None, message.id)  # one that was logged before the graph has given it an id
+        for name in (None, vars(message)["id"])  # one that was logged before the graph has given it an id
     }
-    return [_made(view, known) for view in views]
+    found = []
+    for view in views:
+        mark = view.get("langchain")
+        own = {} if mark is None else mark["own"]
+        if mark is None or digest(view) != mark["digest"]:
+            found.append(built(view["role"], _plain(view), {"id": own.get("id")}))
+        elif (message := known.get((mark["digest"], own.get("id")))) is not None:
+            found.append(message)
+        else:
+            found.append(built(view["role"], _plain(view), own))
+    return found
 
 
-def _made(view: View, known: Mapping[tuple[str, str | None], BaseMessage]) -> BaseMessage:
-    mark = view.get("langchain")
-    if mark is None or digest(view) != mark["digest"]:
-        about = {} if mark is None else {"id": mark["own"].get("id")}
-        return _built(view).model_copy(update=about)
-    message = known.get((mark["digest"], mark["own"].get("id")))
-    return _built(view).model_copy(update=mark["own"]) if message is None else message
-
-
-def _built(view: View) -> BaseMessage:
-    role, content, name = view["role"], view.get("content") or "", view.get("name")
+def _plain(view: View) -> View:
+    """Members of a message that all providers know; its calls are as OpenAI has them."""
+    content = view.get("content") or ""
     if isinstance(content, list):
         content = [part.get("langchain", part) for part in content]
-    if role == "assistant":
-        if thoughts := view.get("reasoning_details"):
-            content = [*thoughts, *(_listed(content))]
-        calls, invalid = default_tool_parser(view.get("tool_calls") or [])
-        return AIMessage(content, tool_calls=calls, invalid_tool_calls=invalid, name=name)
-    if role == "tool":
-        return ToolMessage(content, tool_call_id=view["tool_call_id"], name=name)
-    return (SystemMessage if role == "system" else HumanMessage)(content, name=name)
+    if view["role"] == "assistant" and (thoughts := view.get("reasoning_details")):
+        content = [*thoughts, *(_listed(content))]
+    names = ("name", "tool_calls", "tool_call_id")
+    return {"content": content, **{name: value for name, value in view.items() if name in names}}
+
+
+def _role(name: str) -> str:
+    """Of a message of that type, or one that names its role itself.  What is streamed has types as `AIMessageChunk`."""
+    return _ROLES.get(name.lower().removesuffix("chunk").removesuffix("message"), "user")
 
 
 def _listed(content: str | list[Any]) -> list[Any]:

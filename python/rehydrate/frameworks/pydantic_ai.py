@@ -9,27 +9,43 @@ projection; the history of the run stays as it is.  A run that is given no histo
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rehydrate.context import ContextError, Engine, Request
 from rehydrate.context.messages import Message
 
+from .followed import Followed
+from .pydantic_ai_log import FORMAT, follow
+from .pydantic_ai_messages import dumps_of, tools_of
+from .pydantic_ai_views import View, bare, view_of
+
 try:
     from pydantic_ai import RetryModelRequest, RunContext
     from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler
-    from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelMessagesTypeAdapter,
+        ModelRequest,
+        ModelResponse,
+        SystemPromptPart,
+    )
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
-
-    from .followed import Followed
-    from .pydantic_ai_messages import made, tools_of
-    from .pydantic_ai_views import View, bare, keys_of, viewed
 except ImportError as error:
     raise ImportError("this needs pydantic-ai: pip install 'rehydrate[pydantic-ai]'") from error
 
-FORMAT = "anthropic"
+
+def viewed(message: ModelMessage) -> View:
+    """A message as an engine is given it."""
+    (dump,) = ModelMessagesTypeAdapter.dump_python([message], mode="json")
+    return view_of(dump)
+
+
+def made(messages: Sequence[Message], tools: Mapping[str, str] | None = None) -> list[ModelMessage]:
+    """Messages of an engine as those of pydantic-ai.  `tools`: see `tools_of`; None: of these messages."""
+    return ModelMessagesTypeAdapter.validate_python(dumps_of(messages, tools))
 
 
 @dataclass(init=False)
@@ -87,12 +103,12 @@ class Rehydrate(AbstractCapability[Any]):
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Called at the end of a run, which may have said something that no model was sent."""
-        await self._log.alone(self._follow, result.all_messages())
+        await self._log.alone(self._take_in, result.all_messages())
         return result
 
     def _prepared(self, context: ModelRequestContext) -> list[ModelMessage]:
         given = context.messages
-        self._follow(given)
+        self._take_in(given)
         parameters = context.model_request_parameters
         prompts = [part for message in given for part in message.parts if isinstance(part, SystemPromptPart)]
         said = [part.content for part in (*prompts, *(parameters.instruction_parts or ()))]
@@ -123,25 +139,9 @@ class Rehydrate(AbstractCapability[Any]):
             usage if any(usage.values()) else None, [view.message()] if view.blocks else None, provider="openai-chat"
         )
 
-    def _follow(self, given: Sequence[ModelMessage]) -> None:
-        """Append what the log lacks, behind the last that it has; what it has behind that was given up."""
-        views = self._looked_at(given)
-        state = self._log.state()
-        said, has = state.said, [keys_of(each.message) for each in state.said]
-        known = set().union(*has, *map(keys_of, state.inherited))
-        given_keys = {key for view in views for key in view.keys}
-        last = max((at for at, view in enumerate(views) if view.keys and known.issuperset(view.keys)), default=-1)
-        if known & given_keys:
-            last_said = max((at for at, keys in enumerate(has) if keys & given_keys), default=-1)
-            for each, keys in zip(reversed(said[last_said + 1 :]), reversed(has[last_said + 1 :]), strict=True):
-                if keys:
-                    self.engine.log.retract(each.uuid, reason="another history was given")
-        fresh = [view.message(known) for view in views[last + 1 :]]
-        self.engine.append(*(message for message in fresh if message["content"]), format=FORMAT)
-
-    def _looked_at(self, given: Sequence[ModelMessage]) -> list[View]:
-        """The messages as the engine has them, each of which is looked at once in a run."""
+    def _take_in(self, given: Sequence[ModelMessage]) -> None:
+        """Bring the log up to a history, each message of which is looked at once in a run."""
         views = {id(message): self._views.get(id(message)) or (message, viewed(message)) for message in given}
         self._views = views
         self._known = {key: (message, view.blocks) for message, view in views.values() for key in view.keys}
-        return [view for _, view in views.values()]
+        follow(self.engine, self._log.state(), [view for _, view in views.values()])

@@ -1,22 +1,23 @@
-"""Messages of an engine as those of pydantic-ai: the way back from `pydantic_ai_views`."""
+"""Messages of an engine as those of pydantic-ai, as JSON has them: the way back from `pydantic_ai_views`.
+
+The package is not needed for it.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from rehydrate.context.messages import Message, calls
 
 from .pydantic_ai_views import MARK, parsed
 
 
-def made(messages: Sequence[Message], tools: Mapping[str, str] | None = None) -> list[ModelMessage]:
-    """Messages of an engine as those of pydantic-ai, those that are of none of its parts as texts.  `tools`: see
-    `tools_of`; None: of these messages.
+def dumps_of(messages: Sequence[Message], tools: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """Messages as `ModelMessagesTypeAdapter` reads them, those that are of no part of pydantic-ai's as texts.  `tools`:
+    see `tools_of`; None: of these messages.
     """
     names = tools_of(messages) if tools is None else tools
-    return [_made(message, names) for message in messages]
+    return [_dump(message, names) for message in messages]
 
 
 def tools_of(messages: Iterable[Message]) -> dict[str, str]:
@@ -24,7 +25,7 @@ def tools_of(messages: Iterable[Message]) -> dict[str, str]:
     return {call["id"]: call["name"] for message in messages for call in calls(message)}
 
 
-def _made(message: Message, names: Mapping[str, str]) -> ModelMessage:
+def _dump(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
     content = message["content"]
     blocks: list[Mapping[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     about: dict[str, Any] = {"kind": "response" if message["role"] == "assistant" else "request"}
@@ -38,8 +39,7 @@ def _made(message: Message, names: Mapping[str, str]) -> ModelMessage:
         else:
             parts.append(_part(block, mark, about["kind"], names))
         last = mark.get("key")
-    (found,) = ModelMessagesTypeAdapter.validate_python([{**about, "parts": parts}])
-    return found
+    return {**about, "parts": parts}
 
 
 def _part(block: Mapping[str, Any], mark: Mapping[str, Any], kind: str, names: Mapping[str, str]) -> dict[str, Any]:

@@ -1,14 +1,13 @@
-"""Messages of pydantic-ai as those of an engine; the way back is in `pydantic_ai_messages`.
+"""Messages of pydantic-ai, as JSON has them, as those of an engine; the way back is in `pydantic_ai_messages`.
 
 Each part is a block, or several; what a block has no place for stands in its member `pydantic_ai`, which the log keeps
 and no provider is sent.  Texts and files stand in the block alone, so that what an engine puts in their place counts.
+The package is not needed for it.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
-
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from rehydrate.digest import sha256
 
@@ -34,11 +33,10 @@ class View(NamedTuple):
         return {"role": self.role, "content": content}
 
 
-def viewed(message: ModelMessage) -> View:
-    """The message without its system prompts, without texts of nothing but white space, and without the notes that
-    pydantic-ai makes for itself.
+def view_of(dump: Mapping[str, Any]) -> View:
+    """A message without its system prompts, without texts of nothing but white space, and without the notes that
+    pydantic-ai makes for itself.  `dump`: the message as `ModelMessagesTypeAdapter` writes it.
     """
-    (dump,) = ModelMessagesTypeAdapter.dump_python([message], mode="json")
     about = {name: value for name, value in dump.items() if name not in NOT_SAID and value is not None}
     view = View("assistant" if dump["kind"] == "response" else "user", [], [])
     for place, part in enumerate(dump["parts"]):
