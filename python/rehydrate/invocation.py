@@ -156,7 +156,7 @@ def _settle(call: _Invocation, store: Store, state: State, tail: Tail) -> State 
     survey = module(call.client, "transcript").survey(call.place)
     if tail.boundaries and tail.boundaries[-1].offset not in {each.offset for each in survey.boundaries}:
         return None  # the log was changed between the two reads: the next call looks again
-    newest = module(call.client, "transcript").newest(survey.boundaries)
+    newest = survey.newest
     after = _pending_settled(call, after, newest)
     if newest is None or _is_done(after, newest) or not (pending or _is_new(call, state, tail, newest)):
         store.save(after, durable=after.delivery != state.delivery)

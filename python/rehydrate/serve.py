@@ -68,7 +68,7 @@ def serve(
     survey = survey or transcript.survey(place)
     boundary = None  # those that there are need not be judged then
     if at != END:
-        boundary = transcript.newest(survey.boundaries) if at is None else _chosen(survey.boundaries, at)
+        boundary = survey.newest if at is None else _chosen(survey.boundaries, at)
     lineage = module(client, "lineage").trace(place, workspaces=workspaces, cached=cached, last_step=survey.last_step)
     named = layout.workspaces_of(place, [each.session for each in lineage.segments])
     known = tuple(dict.fromkeys((*workspaces, *named)))
@@ -79,7 +79,7 @@ def serve(
     if not lineage.complete:
         conversation = replace(conversation, notes=(*conversation.notes, MISSING))
     if boundary is not None:
-        pressure = transcript.pressure(survey.boundaries, boundary=boundary)
+        pressure = survey.pressure(boundary)
         settings = (settings, settings.halved(), settings.requests_only())[pressure]
     access = Access(
         known,

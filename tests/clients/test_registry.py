@@ -23,7 +23,7 @@ def test_a_client_that_is_not_known_is_named():
 def test_every_client_offers_what_is_needed_to_look_at_its_conversations(client):
     names = {
         "layout": "place_of recognises find every modified_s worked_in workspaces_of readable skills denied NAMED_BY",
-        "transcript": "survey newest pending pressure read",
+        "transcript": "survey pending read",
         "lineage": "trace",
         "listing": "summarize title count",
         "contract": "DELIVERY private_folder",

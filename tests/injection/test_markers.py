@@ -24,7 +24,7 @@ def home(tmp_path):
 
 
 def boundary_of(home):
-    return transcript.newest(transcript.boundaries(layout.place_of(str(home.transcript(C)))))
+    return transcript.survey(layout.place_of(str(home.transcript(C)))).newest
 
 
 def marks(home):

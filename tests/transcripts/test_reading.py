@@ -1,5 +1,6 @@
 import hashlib
 import os
+import random
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -72,7 +73,25 @@ def test_a_boundary_on_a_branch_that_was_left_does_not_count_but_keeps_its_numbe
     place = place_of(*chat("a", "b", "c"), boundary("B"), summary("s", "B"), user("d", "b"))
     (judged,) = transcript.boundaries(place)
     assert (judged.counts, judged.checkpoint, transcript.pending(place).checkpoint) == (False, 1, 2)
-    assert transcript.newest([judged]) is None
+    assert transcript.survey(place).newest is None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_newest_is_the_last_that_counts_of_all(place_of, seed):
+    chance = random.Random(seed)
+    uuids, entries = ["a"], [user("a", None)]
+    for number in range(chance.randrange(1, 9)):
+        at = chance.choice(uuids)
+        kind = chance.randrange(3)
+        if kind == 0:
+            entries += [boundary(f"B{number}", logical=at), summary(f"s{number}", f"B{number}")]
+            uuids.append(f"s{number}")
+        else:
+            entries.append(user(f"u{number}", at) if kind == 1 else assistant(f"u{number}", at))
+            uuids.append(f"u{number}")
+    place = place_of(*entries)
+    counting = [each for each in transcript.boundaries(place) if each.counts]
+    assert transcript.survey(place).newest == (counting[-1] if counting else None)
 
 
 def test_a_boundary_with_nothing_behind_it_counts(place_of):

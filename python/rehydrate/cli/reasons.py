@@ -63,8 +63,7 @@ def pressure_in_words(chosen: Chosen, served: Served) -> str:
     """Why the budgets are smaller than the settings have them; empty where they are not."""
     if served.boundary is None:
         return ""
-    pressure = clients.module(chosen.client, "transcript").pressure(served.boundaries, boundary=served.boundary)
-    return _PRESSURE[pressure]
+    return _PRESSURE[served.survey.pressure(served.boundary)]
 
 
 def left_out(section: Section) -> str:

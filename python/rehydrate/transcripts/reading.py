@@ -42,6 +42,18 @@ class Survey:
         """
         return boundaries(self.place)
 
+    @cached_property
+    def newest(self) -> Boundary | None:
+        """The last compaction in the file that counts, None when none does; those before it are not judged for that.
+        OSError when the transcript cannot be read any more.
+        """
+        with Log(self.place.path) as log:
+            return next((each for each in _judged(self.place, log) if each.counts), None)
+
+    def pressure(self, boundary: Boundary) -> int:
+        """Always 0: what is brought back is too little to cause the next compaction."""
+        return 0
+
 
 def survey(place: Place) -> Survey:
     """Reads a transcript.  Errors of the file system surface as OSError."""
@@ -53,15 +65,7 @@ def survey(place: Place) -> Survey:
 def boundaries(place: Place) -> tuple[Boundary, ...]:
     """Every compaction in file order, judged.  OSError when the transcript cannot be read."""
     with Log(place.path) as log:
-        scope = Scope(log, agent=place.agent)
-        marks = marks_in(scope)
-        tip = leaf(scope)
-        passed: frozenset[int] = frozenset()
-        if tip is not None and marks:
-            passed = frozenset(marks).intersection(descent(scope, tip).entries)
-        last = next((i for i in scope.turns_back() if not scope.is_aside(i) and scope.spoken(i)), -1)
-        judged = [_judge(place, scope, marks, at, index in passed or index > last) for at, index in enumerate(marks)]
-        return tuple(judged)
+        return tuple(_judged(place, log))[::-1]
 
 
 def pending(place: Place) -> Boundary:
@@ -72,16 +76,6 @@ def pending(place: Place) -> Boundary:
         number = len(marks) + 1
         name = _name(place, scope, marks, number)
         return Boundary("", number, name, 3, True, "not written yet", log.size, 0)
-
-
-def newest(judged: Iterable[Boundary]) -> Boundary | None:
-    """The last boundary in the file that counts; None when none does."""
-    return next((each for each in reversed(tuple(judged)) if each.counts), None)
-
-
-def pressure(judged: Iterable[Boundary], *, boundary: Boundary) -> int:
-    """Always 0: what is brought back is too little to cause the next compaction."""
-    return 0
 
 
 def read(
@@ -146,6 +140,22 @@ def read(
 
 
 # -- boundaries -------------------------------------------------------------------------------------------------------
+
+
+def _judged(place: Place, log: Log) -> Iterator[Boundary]:
+    """Every compaction, the last one in the file first: it counts where the conversation went on from it, or nobody has
+    spoken since.
+    """
+    scope = Scope(log, agent=place.agent)
+    marks = marks_in(scope)
+    last = next((i for i in scope.turns_back() if not scope.is_aside(i) and scope.spoken(i)), -1)
+    passed: frozenset[int] | None = None  # the way back is long, and seldom needed for the newest
+    for at in reversed(range(len(marks))):
+        index = marks[at]
+        if index <= last and passed is None:
+            tip = leaf(scope)
+            passed = frozenset() if tip is None else frozenset(marks).intersection(descent(scope, tip).entries)
+        yield _judge(place, scope, marks, at, index > last or (passed is not None and index in passed))
 
 
 def _judge(place: Place, scope: Scope, marks: list[int], at: int, counts: bool) -> Boundary:

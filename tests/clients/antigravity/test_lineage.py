@@ -105,7 +105,7 @@ def test_f37_what_the_parent_wrote_after_the_fork_never_leaks(home):
     place = place_of(home, "child")
     found = trace(home, "child")
     assert ranges(found) == [("parent", 0, 9), ("child", 10, 12)]
-    conversation = transcript.read(place, found.segments, boundary=transcript.newest(transcript.boundaries(place)))
+    conversation = transcript.read(place, found.segments, boundary=transcript.survey(place).newest)
     assert [turn.step for turn in conversation.turns] == list(range(12))
     assert not any("PARENT ONLY" in (turn.text or "") for turn in conversation.turns)
     assert conversation.touches == ()

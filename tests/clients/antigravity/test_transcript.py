@@ -195,8 +195,8 @@ def test_the_newest_is_the_last_in_the_file_that_counts(home):
         home, [*talk(0, 3), checkpoint(4), *talk(5, 6), checkpoint(9), checkpoint(8), checkpoint(10, "x")]
     )
     assert [b.step for b in boundaries] == [4, 9, 8, 10]
-    assert transcript.newest(boundaries).step == 8
-    assert transcript.newest([]) is None
+    assert transcript.Survey(tuple(boundaries), 10).newest.step == 8
+    assert transcript.Survey((), None).newest is None
 
 
 def test_a_survey_tells_the_highest_step(home):

@@ -95,8 +95,7 @@ def view(subject: Subject) -> Iterator[Finding]:
         told += f"in {output.counted(len(served.parts), 'part')}, "
         told += "for a compaction now" if boundary is None else f"for {_compaction(boundary)}"
         if boundary is not None:
-            pressure = subject.module("transcript").pressure(served.boundaries, boundary=boundary)
-            told += _PRESSURE[pressure]
+            told += _PRESSURE[served.survey.pressure(boundary)]
         too_large = subject.module("rehearsal").too_large(served.parts)
         if too_large is not None:
             yield Finding(False, f"{told}; {too_large[0]}", too_large[1])
@@ -174,7 +173,7 @@ def _before_the_hook(subject: Subject) -> str:
         return ""
     transcript = subject.module("transcript")
     with subject.module("layout").readable(chosen.place) as place:
-        boundary = transcript.newest(transcript.boundaries(place))
+        boundary = transcript.survey(place).newest
     return f"; that at step {boundary.step} of {_named(chosen)} came before its first call there" if boundary else ""
 
 
@@ -182,7 +181,7 @@ def _delivered(subject: Subject, chosen: Chosen, known: state.State) -> Finding 
     """The delivery for the newest boundary of a conversation; None when it has none that counts."""
     transcript = subject.module("transcript")
     with subject.module("layout").readable(chosen.place) as place:
-        boundary = transcript.newest(transcript.boundaries(place))
+        boundary = transcript.survey(place).newest
         if boundary is None:
             return None
         told = f"compaction at step {boundary.step} of {_named(chosen)}"

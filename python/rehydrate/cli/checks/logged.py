@@ -90,7 +90,7 @@ def _arrivals(subject: Subject) -> Iterator[tuple[Chosen, Boundary, Any]]:
     """The conversations that were compacted, the newest first, each with its newest boundary and what came after."""
     transcript = subject.module("transcript")
     for chosen in subject.conversations[:_LOOKED_AT]:
-        boundary = transcript.newest(transcript.boundaries(chosen.place))
+        boundary = transcript.survey(chosen.place).newest
         if boundary is not None:
             yield chosen, boundary, subject.module("arrival").after(chosen.place.path, boundary.offset)
 

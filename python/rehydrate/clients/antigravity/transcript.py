@@ -56,6 +56,15 @@ class Survey:
     turns: "_native.Turns | None" = field(default=None, repr=False, compare=False)
     """What `read` needs of the same pass; None where it makes one of its own."""
 
+    @property
+    def newest(self) -> Boundary | None:
+        """The last boundary in the file that counts; None when none does."""
+        return next((each for each in reversed(self.boundaries) if each.counts), None)
+
+    def pressure(self, boundary: Boundary) -> int:
+        """As `pressure`."""
+        return pressure(self.boundaries, boundary=boundary)
+
 
 @dataclass(frozen=True, slots=True)
 class Marker:
@@ -95,11 +104,6 @@ def boundaries(place: layout.Place) -> tuple[Boundary, ...]:
 def pending(place: layout.Place) -> Boundary | None:
     """The boundary that a compaction now would have: not known before it is in the log."""
     return None
-
-
-def newest(judged: Iterable[Boundary]) -> Boundary | None:
-    """The last boundary in the file that counts; None when none does."""
-    return next((each for each in reversed(tuple(judged)) if each.counts), None)
 
 
 def pressure(judged: Iterable[Boundary], *, boundary: Boundary) -> int:

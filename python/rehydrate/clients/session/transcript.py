@@ -4,9 +4,7 @@ from functools import partial
 
 from rehydrate.transcripts import reading
 from rehydrate.transcripts.reading import boundaries as boundaries
-from rehydrate.transcripts.reading import newest as newest
 from rehydrate.transcripts.reading import pending as pending
-from rehydrate.transcripts.reading import pressure as pressure
 
 from . import layout
 
