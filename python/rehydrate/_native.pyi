@@ -12,6 +12,7 @@ __all__ = [
     "Reader",
     "Turns",
     "cursor_at",
+    "find_any",
     "find_step",
     "gate",
     "iter_records",
@@ -135,6 +136,9 @@ def member_spans(object: bytes, members: list[bytes]) -> list[tuple[int, int] | 
 
     None when it is no whole object, or one that is nested more than 64 deep.
     """
+
+def find_any(raw: bytes, words: list[bytes], start: int) -> int | None:
+    """Where the first of some words begins, from `start` on."""
 
 def cursor_at(path: bytes, offset: int) -> tuple[int, int, str]: ...
 def iter_steps(

@@ -8,6 +8,12 @@
 
 use memchr::memmem::Finder;
 
+/// Where the first of some words begins.
+#[must_use]
+pub fn find_any(bytes: &[u8], words: &[&[u8]]) -> Option<usize> {
+    words.iter().filter_map(|word| memchr::memmem::find(bytes, word)).min()
+}
+
 /// Needles, none of which is empty.
 #[derive(Clone, Debug)]
 pub struct AnyOf {

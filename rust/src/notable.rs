@@ -120,7 +120,7 @@ pub fn sentences(text: &Text) -> Vec<String> {
 pub fn is_rule(text: &Text) -> bool {
     let all = Span { start: 0, end: text.chars.len() };
     let mut word = String::new();
-    text.signs(all, words::RULE_SIGNS) > 0 || text.count(all, &mut word, words::RULES) > 0 || text.phrases(all) > 0
+    text.signs(all, words::RULE_SIGNS) > 0 || text.count(all, &mut word, words::RULES, 1) > 0 || text.phrases(all) > 0
 }
 
 /// The sentences of a request that say most, best first: the places of their first characters and behind their last.
@@ -155,6 +155,13 @@ impl Text {
     /// None for a text with other characters.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
+        if text.is_ascii() {
+            let chars = text.bytes().map(char::from).collect();
+            return Some(Self {
+                chars,
+                folded: text.bytes().map(|byte| char::from(byte.to_ascii_lowercase())).collect(),
+            });
+        }
         let chars: Vec<char> = text.chars().collect();
         let is_known = chars.iter().all(|&char| is_known(char));
         let folded = chars.iter().map(|&char| fold(char)).collect();

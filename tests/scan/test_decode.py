@@ -1,6 +1,7 @@
 """What comes out when a record or a member is decoded."""
 
 import json
+import sys
 
 import pytest
 
@@ -75,6 +76,16 @@ def test_f28_numbers_beyond_what_python_holds_are_none_or_text(impl, tmp_path, r
     value = decoded(impl, tmp_path, raw)
     assert value == wanted
     assert isinstance(value, type(wanted))
+
+
+def test_f28_an_integer_that_the_process_may_not_read_is_text(impl, tmp_path):
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        value = decoded(impl, tmp_path, b"[7," + b"1" * 1000 + b"]")
+    finally:
+        sys.set_int_max_str_digits(before)
+    assert value == [7, "1" * 1000]
 
 
 def test_f28_a_long_integer_is_no_text_member(impl, tmp_path):

@@ -28,7 +28,10 @@ _STRETCH = 32_768
 """Records that are looked through at a time for those of one type."""
 
 _CAN_SPLIT = hasattr(scan.implementation(), "member_spans")
+find_any = scan.implementation().find_any
+"""Where the first of some words begins in bytes; Python's own search is ten times slower than the compiled one."""
 _make = tuple.__new__
+_ESCAPE = (b"\\u00",)
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 
 Record = dict[str, Any]
@@ -185,7 +188,7 @@ class Log:
     def holds(self, index: int, *, word: bytes) -> bool:
         """Whether the record's text can hold a word of plain ASCII: False is certain, True is to be looked at."""
         raw = self.raw(index)
-        return word in raw or may_be_escaped(raw)
+        return find_any(raw, (word,)) is not None or may_be_escaped(raw)
 
 
 def _known(path: str) -> Known:
@@ -263,7 +266,7 @@ def may_be_escaped(raw: bytes) -> bool:
     """Whether a letter or a sign of ASCII may be written as an escape, so that words are not found; those that steer a
     terminal do not count.
     """
-    return b"\\u00" in raw and _ESCAPED.search(raw) is not None
+    return find_any(raw, _ESCAPE) is not None and _ESCAPED.search(raw) is not None
 
 
 def member(record: Mapping[str, Any], name: str) -> Record:

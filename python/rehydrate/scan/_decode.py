@@ -16,6 +16,8 @@ DIGITS_MAX = 4300
 
 _FLOAT_MAX = 1.7976931348623157e308
 _decoder: "Any" = None
+_short_decoder: "Any" = None
+"""For what is too short for an integer of too many digits: then Python need not be asked to read each."""
 _escapes: "Any" = None
 
 
@@ -81,17 +83,31 @@ def text(raw: bytes) -> "str | None":
 
 
 def _parse(raw: bytes) -> "Any":
-    global _decoder
+    global _decoder, _short_decoder
     if _decoder is None:
         from json import JSONDecoder
 
         _decoder = JSONDecoder(strict=False, parse_constant=_none, parse_float=_float, parse_int=_int)
+        _short_decoder = JSONDecoder(strict=False, parse_constant=_none, parse_float=_float)
     words = raw.decode("utf-8", "replace")
     if "\\ud" in words or ("D" in words and "\\uD" in words):  # one character is found many times faster
         words = _without_lone_surrogates(words)
-    found, stop = _decoder.raw_decode(words)  # `decode` looks for white space in front, too
+    found, stop = _decode(words)
     if words[stop:].strip(" \t\n\r"):
         raise ValueError("more than one value")
+    return found
+
+
+def _decode(words: str) -> "tuple[Any, int]":
+    """The value that begins there and where it ends; `decode` would look for white space in front, too."""
+    if len(words) <= DIGITS_MAX:
+        try:
+            found: tuple[Any, int] = _short_decoder.raw_decode(words)
+        except ValueError:  # no value, or the process allows fewer digits
+            pass
+        else:
+            return found
+    found = _decoder.raw_decode(words)
     return found
 
 

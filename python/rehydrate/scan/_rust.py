@@ -146,6 +146,11 @@ def member_spans(raw: bytes, names: "Sequence[bytes]") -> "list[tuple[int, int] 
     return _native.member_spans(raw, list(names))
 
 
+def find_any(raw: bytes, words: "Sequence[bytes]", start: int = 0) -> "int | None":
+    """Where the first of some words begins, from `start` on; None where none does."""
+    return _native.find_any(raw, list(words), start)
+
+
 def decoded(raw: bytes) -> object:
     """What a value's bytes say."""
     from ._decode import value

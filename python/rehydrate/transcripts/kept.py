@@ -14,7 +14,7 @@ from rehydrate import notable
 from rehydrate.conversation import KEPT_CHARS, Agent, FileTouch, ToolCall, Turn
 from rehydrate.dataclass import dataclass, field, replace
 from rehydrate.entries import messages
-from rehydrate.entries.log import Log, Record, may_be_escaped, member, text_member
+from rehydrate.entries.log import Log, Record, find_any, may_be_escaped, member, text_member
 from rehydrate.entries.scope import BOUNDARY, Scope, boundary_of
 from rehydrate.scan import Entries
 from rehydrate.scan._entries import Sign
@@ -40,6 +40,7 @@ SIFTED_CHARS = 400_000
 _TASK = re.compile(r"<task-id>\s*([^<\s]{1,200})\s*</task-id>")
 _RESULT = re.compile(rb'"tool_use_id"\s*:\s*"([^"\\]+)"')
 _MORE = (b'"text"', b"task-notification", b'"is_error":true')
+_TOLD = (b'"toolUseResult"',)
 _STARTED = (b'"agentId"', b'"backgroundTaskId"')
 _SEARCHED = 64
 """Records in which the call is looked for that has started something far back."""
@@ -200,11 +201,11 @@ class Kept:
         """Takes of a record that only brings results no more than their calls, and far back nothing; False when it may
         say more.
         """
-        told = raw.find(b'"toolUseResult"')  # as large again, and rarely of use
-        said = raw if told < 0 else raw[:told]
-        if may_be_escaped(said) or any(word in said for word in _MORE):
+        told = find_any(raw, _TOLD)  # as large again, and rarely of use
+        said = raw[:told]
+        if may_be_escaped(said) or find_any(said, _MORE) is not None:
             return False
-        if told >= 0 and any(raw.find(word, told) >= 0 for word in _STARTED):
+        if told is not None and find_any(raw, _STARTED, told) is not None:
             return False
         names = _RESULT.findall(said)
         if not names:
@@ -253,7 +254,7 @@ class Kept:
         sign = log.signs[index]
         if sign & Sign.UNSEEN:
             raw = log.raw(index)
-            return may_be_escaped(raw) or any(word in raw for word in _TELLING)
+            return may_be_escaped(raw) or find_any(raw, _TELLING) is not None
         return sign & Sign.TASK != 0 or (file not in self._known and self._far_files < FAR_FILES)
 
     def _add_far(self, record: Record, uuid: str, segment: int, *, own: bool) -> bool:

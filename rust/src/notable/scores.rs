@@ -1,6 +1,7 @@
 //! What a line or a sentence is worth, in quarters.
 
 use super::chars::{is_letter, is_space, is_word};
+use super::words::Words;
 use super::{LINE_CHARS, Span, Text, WEIGHED_CHARS, words};
 
 /// Of a sentence so much tells whether it begins with asking for something.
@@ -13,7 +14,7 @@ impl Text {
         if self.has_digit(line) {
             score += 6 + if self.has_value(line) { 4 } else { 0 };
         }
-        score += if self.count(line, word, words::OUTCOMES) > 0 { 6 } else { 0 };
+        score += if self.count(line, word, words::OUTCOMES, 1) > 0 { 6 } else { 0 };
         score - if line.end - line.start > 2 * LINE_CHARS { 4 } else { 0 }
     }
 
@@ -25,15 +26,19 @@ impl Text {
         let words = chars.split(|&char| is_space(char)).filter(|word| !word.is_empty()).take(3);
         let mut has_definition = false;
         for (place, found) in words.enumerate() {
+            let is_borrowing = place == 0 && words::BORROWS.may_begin(found[0]);
+            if !is_borrowing && !words::DEFINES.may_begin(found[0]) {
+                continue;
+            }
             word.clear();
             word.extend(found);
-            score -= if place == 0 && words::has(words::BORROWS, word) { 6 } else { 0 };
-            has_definition |= words::has(words::DEFINES, word);
+            score -= if is_borrowing && words::BORROWS.has(word) { 6 } else { 0 };
+            has_definition |= words::DEFINES.has(word);
         }
         score += if has_definition { 4 } else { 0 };
         let pairs = chars.windows(2).any(|pair| matches!(pair, ['/', '/'] | ['-', '-']));
         let has_mark = pairs || chars.iter().any(|char| matches!(char, '#' | '*'));
-        score += if has_mark && self.count(line, word, words::REMARKS) > 0 { 6 } else { 0 };
+        score += if has_mark && self.count(line, word, words::REMARKS, 1) > 0 { 6 } else { 0 };
         score - if chars.len() > 2 * LINE_CHARS { 4 } else { 0 }
     }
 
@@ -41,8 +46,8 @@ impl Text {
     pub(super) fn decision_score(&self, sentence: Span, word: &mut String) -> i32 {
         let sentence = Span { end: sentence.end.min(sentence.start + WEIGHED_CHARS), ..sentence };
         let mut score =
-            7 * (self.count(sentence, word, words::DECISIONS) + self.signs(sentence, words::DECISION_SIGNS)).min(2);
-        score += 3 * self.count(sentence, word, words::LEANINGS).min(2);
+            7 * (self.count(sentence, word, words::DECISIONS, 2) + self.signs(sentence, words::DECISION_SIGNS)).min(2);
+        score += 3 * self.count(sentence, word, words::LEANINGS, 2);
         score += if self.has_digit(sentence) { 3 } else { 0 };
         score += if self.has_name(sentence) { 3 } else { 0 };
         score -= if self.is_filler(sentence) { 6 } else { 0 };
@@ -53,13 +58,14 @@ impl Text {
     pub(super) fn telling_score(&self, sentence: Span, word: &mut String) -> i32 {
         let sentence = Span { end: sentence.end.min(sentence.start + WEIGHED_CHARS), ..sentence };
         let begin = Span { end: sentence.end.min(sentence.start + ASKED_CHARS), ..sentence };
-        let rules =
-            self.count(sentence, word, words::RULES) + self.signs(sentence, words::RULE_SIGNS) + self.phrases(sentence);
-        let mut score = 8 * rules.min(2) + 3 * self.count(sentence, word, words::HINTS).min(2);
+        let rules = self.count(sentence, word, words::RULES, 2)
+            + self.signs(sentence, words::RULE_SIGNS)
+            + self.phrases(sentence);
+        let mut score = 8 * rules.min(2) + 3 * self.count(sentence, word, words::HINTS, 2);
         score += if self.has_name(sentence) { 2 } else { 0 };
-        score -= if self.count(sentence, word, words::PAST) > 0 { 4 } else { 0 };
+        score -= if self.count(sentence, word, words::PAST, 1) > 0 { 4 } else { 0 };
         score += if self.has_digit(sentence) { 3 } else { 0 };
-        let is_asked = self.count(begin, word, words::ASKS) > 0 || self.chars[sentence.end - 1] == '?';
+        let is_asked = self.count(begin, word, words::ASKS, 1) > 0 || self.chars[sentence.end - 1] == '?';
         score + if is_asked { 5 } else { 0 }
     }
 
@@ -84,18 +90,22 @@ impl Text {
 
     /// Whether such a word stands there and ends there, or something that is no word.
     fn has_word(&self, chars: &[char], at: usize, end: usize, word: &str) -> bool {
-        let length = word.chars().count();
-        at + length <= end
-            && word.chars().eq(chars[at..at + length].iter().copied())
-            && !self.at(at + length, end).is_some_and(is_word)
+        let mut next = at;
+        for char in word.chars() {
+            if next >= end || chars[next] != char {
+                return false;
+            }
+            next += 1;
+        }
+        !self.at(next, end).is_some_and(is_word)
     }
 
-    /// How often the words come up.
-    pub(super) fn count(&self, span: Span, word: &mut String, words: &[&str]) -> i32 {
+    /// How often the words come up; counted up to `most`.
+    pub(super) fn count(&self, span: Span, word: &mut String, words: Words, most: i32) -> i32 {
         let folded = &self.folded[..span.end];
         let mut found = 0;
         let mut at = span.start;
-        while at < span.end {
+        while at < span.end && found < most {
             if !is_letter(folded[at]) {
                 at += 1;
                 continue;
@@ -106,9 +116,11 @@ impl Text {
                 let more = folded[at + 1..].iter().take_while(|char| char.is_ascii_lowercase()).count();
                 at += if more > 0 { more + 1 } else { 0 };
             }
-            word.clear();
-            word.extend(&folded[start..at]);
-            found += i32::from(words::has(words, word));
+            if words.may_begin(folded[start]) {
+                word.clear();
+                word.extend(&folded[start..at]);
+                found += i32::from(words.has(word));
+            }
         }
         found
     }

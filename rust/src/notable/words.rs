@@ -1,7 +1,7 @@
 //! The words that lines and sentences are weighed by: those of `rehydrate/notable.py`, in the order of their bytes.
 
 /// What tells how something came out.
-pub(super) const OUTCOMES: &[&str] = &[
+pub(super) const OUTCOMES: Words = Words::new(&[
     "assertion",
     "average",
     "built",
@@ -49,14 +49,14 @@ pub(super) const OUTCOMES: &[&str] = &[
     "version",
     "warning",
     "warnings",
-];
+]);
 
 /// What begins a remark that is to be seen.
-pub(super) const REMARKS: &[&str] =
-    &["always", "fixme", "hack", "important", "must", "never", "note", "todo", "warning", "xxx"];
+pub(super) const REMARKS: Words =
+    Words::new(&["always", "fixme", "hack", "important", "must", "never", "note", "todo", "warning", "xxx"]);
 
 /// What defines something in code.
-pub(super) const DEFINES: &[&str] = &[
+pub(super) const DEFINES: Words = Words::new(&[
     "ALTER",
     "CREATE",
     "alter",
@@ -76,13 +76,13 @@ pub(super) const DEFINES: &[&str] = &[
     "trait",
     "type",
     "var",
-];
+]);
 
 /// What a line of code begins with that only names other code.
-pub(super) const BORROWS: &[&str] = &["#include", "from", "import", "package", "require", "use", "using"];
+pub(super) const BORROWS: Words = Words::new(&["#include", "from", "import", "package", "require", "use", "using"]);
 
 /// What decisions are told with.
-pub(super) const DECISIONS: &[&str] = &[
+pub(super) const DECISIONS: Words = Words::new(&[
     "agree",
     "agreed",
     "because",
@@ -119,16 +119,16 @@ pub(super) const DECISIONS: &[&str] = &[
     "tradeoff",
     "turns",
     "weil",
-];
+]);
 
 /// What decisions have, and much else.
-pub(super) const LEANINGS: &[&str] = &[
+pub(super) const LEANINGS: Words = Words::new(&[
     "always", "approach", "design", "fix", "fixed", "go", "keep", "keeps", "must", "never", "not", "plan", "planned",
     "so", "use", "uses", "will",
-];
+]);
 
 /// What orders are given with that are to hold.
-pub(super) const RULES: &[&str] = &[
+pub(super) const RULES: Words = Words::new(&[
     "allowed",
     "always",
     "avoid",
@@ -156,10 +156,10 @@ pub(super) const RULES: &[&str] = &[
     "requires",
     "siempre",
     "toujours",
-];
+]);
 
 /// What orders have, and much else.
-pub(super) const HINTS: &[&str] = &[
+pub(super) const HINTS: Words = Words::new(&[
     "all",
     "any",
     "constraint",
@@ -186,13 +186,13 @@ pub(super) const HINTS: &[&str] = &[
     "stick",
     "sure",
     "than",
-];
+]);
 
 /// What is told rather than asked for.
-pub(super) const PAST: &[&str] = &["ago", "been", "had", "looked", "seemed", "took", "was", "were"];
+pub(super) const PAST: Words = Words::new(&["ago", "been", "had", "looked", "seemed", "took", "was", "were"]);
 
 /// How a sentence begins that asks for something.
-pub(super) const ASKS: &[&str] = &[
+pub(super) const ASKS: Words = Words::new(&[
     "add",
     "answer",
     "build",
@@ -233,7 +233,7 @@ pub(super) const ASKS: &[&str] = &[
     "update",
     "use",
     "write",
-];
+]);
 
 /// Of scripts without spaces: what decisions are told with.
 pub(super) const DECISION_SIGNS: &[&str] = &["决定", "因为", "选择", "采用", "決めた", "ため"];
@@ -269,9 +269,40 @@ pub(super) const FILLERS: &[&str] = &[
     "i will", "i can", "i see", "looking", "checking", "done", "thanks",
 ];
 
-/// Whether a word is one of them.
-pub(super) fn has(words: &[&str], word: &str) -> bool {
-    words.binary_search(&word).is_ok()
+/// Words, in the order of their bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Words {
+    words: &'static [&'static str],
+    /// Of each letter of ASCII, from bit 0 on, whether a word begins with it in lower case, and in the last bit whether
+    /// one begins with anything else: most words of a text are none of these.
+    firsts: u32,
+}
+
+const OTHER: u32 = 1 << 31;
+
+impl Words {
+    const fn new(words: &'static [&'static str]) -> Self {
+        let (mut firsts, mut at) = (0, 0);
+        while at < words.len() {
+            firsts |= match words[at].as_bytes()[0] {
+                first @ b'a'..=b'z' => 1 << (first - b'a'),
+                _ => OTHER,
+            };
+            at += 1;
+        }
+        Self { words, firsts }
+    }
+
+    /// Whether a word that begins with it can be one of them.
+    pub(super) fn may_begin(&self, first: char) -> bool {
+        let bit = if first.is_ascii_lowercase() { 1 << (first as u32 - 'a' as u32) } else { OTHER };
+        self.firsts & bit != 0
+    }
+
+    /// Whether a word is one of them.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.words.binary_search(&word).is_ok()
+    }
 }
 
 #[cfg(test)]
@@ -279,9 +310,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_word_of_a_list_may_begin_with_its_letter() {
+        for list in [OUTCOMES, REMARKS, DEFINES, BORROWS, DECISIONS, LEANINGS, RULES, HINTS, PAST, ASKS] {
+            assert!(list.words.iter().all(|word| word.chars().next().is_some_and(|first| list.may_begin(first))));
+        }
+    }
+
+    #[test]
     fn every_list_is_in_order() {
         for list in [OUTCOMES, REMARKS, DEFINES, BORROWS, DECISIONS, LEANINGS, RULES, HINTS, PAST, ASKS] {
-            assert!(list.is_sorted(), "{list:?}");
+            assert!(list.words.is_sorted(), "{:?}", list.words);
         }
     }
 }

@@ -9,14 +9,15 @@ use pyo3::types::{PyList, PyTuple};
 use super::reader::give_value;
 use super::{attended, path_of};
 use crate::fold::{At, Fold as Core, Part};
-use crate::inside;
 use crate::open::open;
 use crate::turns::{self, Before, Row, SAID, USER};
+use crate::{inside, needles};
 
 pub(super) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_turns, module)?)?;
     module.add_function(wrap_pyfunction!(members_at, module)?)?;
     module.add_function(wrap_pyfunction!(member_spans, module)?)?;
+    module.add_function(wrap_pyfunction!(find_any, module)?)?;
     module.add_class::<Turns>()?;
     module.add_class::<Fold>()
 }
@@ -158,4 +159,11 @@ type Spans = Vec<Option<(usize, usize)>>;
 fn member_spans(object: &[u8], members: Vec<PyBackedBytes>) -> Option<Spans> {
     let names: Vec<&[u8]> = members.iter().map(|name| &**name).collect();
     inside::member_spans(object, &names)
+}
+
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // as above
+fn find_any(raw: &[u8], words: Vec<PyBackedBytes>, start: usize) -> Option<usize> {
+    let words: Vec<&[u8]> = words.iter().map(|word| &**word).collect();
+    needles::find_any(raw.get(start..)?, &words).map(|at| start + at)
 }
