@@ -20,6 +20,7 @@ from rehydrate.entries import view as rules
 from rehydrate.entries.chain import descent
 from rehydrate.entries.compaction import preserved
 from rehydrate.entries.log import member, text_member
+from rehydrate.entries.messages import calls, results
 from rehydrate.entries.scope import boundaries
 from rehydrate.scan import Entry
 
@@ -170,6 +171,7 @@ class _Copy:
         """The entries, each with its new parent where that is another one now."""
         log = self.session.log
         parents, copied, expected = log.parents, self._copied, self.session.id
+        written = bytearray(len(log))
         marks = frozenset(boundaries(self.session.scope))
         own, source = text_of(self.place.session_id), text_of(expected)
         before: str | None = None
@@ -186,16 +188,19 @@ class _Copy:
                 named = log.at(log.record(index).get("logicalParentUuid"))
                 if named is None or not copied[named]:
                     values["logicalParentUuid"] = b"null" if before is None else text_of(before)
-            if entry.parent is not None and (parent < 0 or not copied[parent] or index in self._gaps):
+            if entry.parent is not None and (parent < 0 or not written[parent] or index in self._gaps):
                 if index in marks:  # what it follows is told by the other member
                     above = None
                 elif index in self._chain:
                     above = on_chain
-                else:  # beside the line its own parent may stand anywhere
-                    above = before if index in self._line else self._above(index, before)
+                elif index in self._line:  # beside it, where its own parent may stand anywhere
+                    above = self._call_of(index, written) or before
+                else:
+                    above = self._above(index, before)
                 values["parentUuid"] = b"null" if above is None else text_of(above)
                 known["parentUuid"] = entry.parent
             yield with_members(bare(self._read(entry)), values, known=known)
+            written[index] = 1
             before = uuid if index in self._line else before
             on_chain = uuid if index in self._chain else on_chain
 
@@ -205,6 +210,19 @@ class _Copy:
             path, at = self.session.path, entry.offset
             raise DamagedLine(f"{path} was changed at byte {at} while it was copied", path=path, offset=at)
         return raw
+
+    def _call_of(self, index: int, written: bytearray) -> str | None:
+        """The entry with the call whose result this one brings; None where it brings none, or that is not written."""
+        log = self.session.log
+        named = [result.id for result in results(log.record(index))] if log.types[index] == "user" else []
+        if not named:
+            return None
+        at = written.rfind(1)
+        while at >= 0:
+            if log.types[at] == "assistant" and any(call.id in named for call in calls(log.record(at))):
+                return log.entries[at].uuid
+            at = written.rfind(1, 0, at)
+        return None
 
     def _above(self, index: int, before: str | None) -> str | None:
         """The nearest entry above that is copied; the one before where there is none."""
