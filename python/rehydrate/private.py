@@ -56,10 +56,10 @@ def replace(path: str, data: bytes, *, durable: bool) -> None:
             os.unlink(temporary)
         raise
     if durable:
-        sync_folder(os.path.dirname(path))
+        _sync_folder(os.path.dirname(path))
 
 
-def sync_folder(path: str) -> None:
+def _sync_folder(path: str) -> None:
     """Make a rename in the folder last; some file systems cannot, and the marker in the log covers those."""
     with contextlib.suppress(OSError):
         fd = os.open(path, os.O_RDONLY)

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import stat
 import sys
 from contextlib import suppress
 from itertools import count
@@ -206,3 +207,37 @@ def test_what_cannot_be_cleaned_up_takes_back_nothing_that_was_made(made, monkey
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", fails)
         assert make(*made)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_what_is_not_sure_to_last_in_its_folder_is_told_of_and_not_there(made, monkeypatch, tmp_path, make):
+    before = set(os.listdir(os.path.dirname(made[1])))
+    real, names = os.fsync, []
+
+    def fails(fd):
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            names.append(fd)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(fd)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fails)
+        with pytest.raises(OSError, match=str(tmp_path)):
+            make(*made)
+    assert names
+    assert set(os.listdir(os.path.dirname(made[1]))) == before
+    assert not [name for *_, files in os.walk(made[2]) for name in files if name.endswith(".jsonl")]
+    make(*made)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_a_file_system_that_cannot_sync_folders_will_do(made, monkeypatch, make):
+    real = os.fsync
+
+    def cannot(fd):
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", cannot)
+    assert make(*made)

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from rehydrate.packing import keep_ends
-from rehydrate.private import make_private, read_bytes, sync_folder
+from rehydrate.private import make_private, read_bytes
+from rehydrate.session.file import sync_folder
 
 from .messages import Block, Message
 from .meter import FLAT, Meter, as_json
@@ -315,8 +316,12 @@ def write_side_file(replacement: Replacement, *, folder: str) -> str:
         if isinstance(error, OSError):
             error.filename = path
         raise
-    sync_folder(folder)
-    sync_folder(os.path.dirname(folder))  # which may be new, too
+    try:
+        sync_folder(folder)
+        sync_folder(os.path.dirname(folder))  # which may be new, too
+    except BaseException:
+        os.unlink(path)  # one that is there counts as kept
+        raise
     return path
 
 

@@ -26,10 +26,9 @@ from uuid import uuid4
 
 from rehydrate import __version__, scan
 from rehydrate.paths import is_id, open_file
-from rehydrate.private import sync_folder
 
 from .errors import NotASession, naming
-from .file import FORMAT, HEADER, check_format
+from .file import FORMAT, HEADER, check_format, sync_folder
 from .place import AGENT, Place, is_session_id, key_of, may_be_folder
 from .stamp import BEGIN, MESSAGES, Stamp
 from .whole import Damage, Staging, bare_lines, damage_of, finish, folder_in, lines_of, new_file, seal_lines
@@ -87,7 +86,11 @@ def export(path: str, target: str) -> Report:
             report = _packed(files, file)
             finish(file)
         os.rename(temporary, target)
-    sync_folder(os.path.dirname(target))
+        try:
+            sync_folder(os.path.dirname(target))
+        except BaseException:
+            os.rename(target, temporary)
+            raise
     return Report(target, files.session_id, *report, tuple(files.left_out))
 
 

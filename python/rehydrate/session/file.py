@@ -223,7 +223,7 @@ class LogFile:
                 raise
         finally:
             os.close(fd)
-        _sync_folder(os.path.dirname(path))
+        sync_folder(os.path.dirname(path))
 
     def _roll_back(self, fd: int) -> None:
         """Take away what an append that failed has written, unless others have gone on behind it."""
@@ -246,7 +246,7 @@ class LogFile:
             raise
         self._is_suspect = False
         while self._folders:
-            _sync_folder(self._folders[0])
+            sync_folder(self._folders[0])
             del self._folders[0]
 
     def _write_again(self, fd: int, end: int) -> None:
@@ -354,7 +354,8 @@ def _up_to(folder: str, top: str) -> list[str]:
     return found
 
 
-def _sync_folder(path: str) -> None:
+def sync_folder(path: str) -> None:
+    """What was made in a folder, or moved into it, is on disk, where the file system can tell.  OSError names it."""
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         try:
@@ -363,4 +364,5 @@ def _sync_folder(path: str) -> None:
             os.close(fd)
     except OSError as error:
         if error.errno not in _NO_SYNC:
+            error.filename = path
             raise

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from rehydrate.paths import open_file
-from rehydrate.private import make_private, sync_folder
+from rehydrate.private import make_private
 
+from .file import sync_folder
 from .line import encode
 
 _BYTES_MOST = 1 << 20

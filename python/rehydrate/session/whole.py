@@ -23,11 +23,12 @@ from types import TracebackType
 from typing import BinaryIO
 
 from rehydrate import scan
-from rehydrate.private import make_folders, read_bytes, sync_folder
+from rehydrate.private import make_folders, read_bytes
 from rehydrate.scratch import lock_folder
 
 from .damage import NO_RECORD, UNFINISHED, WRONG_CHECK
 from .errors import DamagedLine, naming
+from .file import sync_folder
 from .line import bare, check, sealed
 from .place import Place
 from .stamp import OF_ONE_SESSION
@@ -181,7 +182,9 @@ class Staging:
         return new_file(path)
 
     def move(self, place: Place) -> None:
-        """Move everything to its place.  FileExistsError when there is such a session."""
+        """Move everything to its place.  FileExistsError when there is such a session, and the OSError of the system;
+        then nothing is there.
+        """
         for path in (place.path, place.folder):
             if os.path.lexists(path):
                 raise FileExistsError(
@@ -193,8 +196,7 @@ class Staging:
         make_folders(above)
         own = os.path.join(self._folder, "own")
         if not os.path.isdir(own):
-            os.rename(self.path(""), place.path)
-            sync_folder(above)
+            self._move_file(place)
             return
         with new_file(os.path.join(self._folder, _NOTE)) as note:  # a kill between the two moves can be made good
             note.write(json.dumps([place.key, place.session_id]).encode())
@@ -202,11 +204,19 @@ class Staging:
         sync_folder(self._folder)
         os.rename(own, place.folder)
         try:
-            os.rename(self.path(""), place.path)
+            self._move_file(place)
         except BaseException:
             os.rename(place.folder, own)
             raise
-        sync_folder(above)
+
+    def _move_file(self, place: Place) -> None:
+        """With it the session is there."""
+        os.rename(self.path(""), place.path)
+        try:
+            sync_folder(os.path.dirname(place.path))
+        except BaseException:
+            os.rename(place.path, self.path(""))
+            raise
 
 
 def new_file(path: str) -> BinaryIO:
