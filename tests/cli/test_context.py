@@ -164,7 +164,7 @@ class TestExplain:
 
     def test_it_says_why_no_model_has_written_a_summary_and_whether_one_is_asked(self, shell, place):
         def refuse(_):
-            raise NotImplementedError
+            raise NotImplementedError("no model\x1b is here: key sk-" + "a1B2" * 10)
 
         with SessionLog(place, cwd="/srv/work") as log:
             engine = Engine(log, window=100_000, summariser=refuse, clock=lambda: 1_700_000_000.0)
@@ -181,7 +181,9 @@ class TestExplain:
         assert found["breaker"]["opened_s"] == 1_700_000_000.0
         said = facts(shell.run("context", "explain", place.path).out)
         assert said["breaker"] == "open since 2023-11-14 22:13 UTC, after 3 failures in a row"
-        assert said["summary"] == "no model has written the last one: an error that comes again each time"
+        error = r"NotImplementedError: no model\x1b is here: key [redacted: openai key]"
+        why = f"no model has written the last one: an error that comes again each time ({error})"
+        assert said["summary"] == why
 
     def test_without_a_window_no_phase_is_told(self, shell, counted):
         assert "phase" not in facts(shell.run("context", "explain", counted).out)

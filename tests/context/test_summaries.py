@@ -114,9 +114,10 @@ def test_what_was_wrong_with_a_compaction_that_was_asked_for_is_told_until_the_n
             "fallback",
             "fallback",
         )
+        assert found["error"] and len(found["error"]) <= 300
     grow(engine)
     assert engine_of(log, window=WINDOW).compact() is not None
-    assert engine.explain()["failure"] is None
+    assert (engine.explain()["failure"], engine.explain()["error"]) == (None, None)
 
 
 def test_an_error_that_comes_again_each_time_is_met_once(due, tmp_path):

@@ -91,7 +91,7 @@ def _explained(document: Mapping[str, Any]) -> Iterator[Row]:
     if document["hidden"]:
         notes = [f"{NOTES[kind]} ({number:,}x)" for kind, number in document["hidden"].items()]
         yield "notes", f"hidden ones tell the model {listed(notes)}"
-    yield from _summaries(document["failure"], document["breaker"])
+    yield from _summaries(document["failure"], document["error"], document["breaker"])
     yield from _repaired(document)
     if document["violations"]:
         yield "refused", listed([output.one_line(each["text"]) for each in document["violations"]])
@@ -136,9 +136,10 @@ def _left_out(omitted: Mapping[str, int]) -> Iterator[Row]:
         yield "left out", f"{listed(found)}, which the provider did not take"
 
 
-def _summaries(failure: object, breaker: Mapping[str, Any]) -> Iterator[Row]:
+def _summaries(failure: object, error: object, breaker: Mapping[str, Any]) -> Iterator[Row]:
     if failure is not None:
         why = FAILURES.get(str(failure), output.one_line(str(failure)))
+        why += f" ({output.one_line(str(error))})" if error is not None else ""
         yield "summary", f"no model has written the last one: {why}"
     if breaker["opened_s"] is not None:
         yield "breaker", f"open since {_time(breaker['opened_s'])}, after {breaker['failures']:,} failures in a row"

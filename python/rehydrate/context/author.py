@@ -38,6 +38,8 @@ class Written:
     """None: there is no text that can be taken."""
     failure: "FailureCode | None" = None
     """Why there is none of a model, where one was to be asked."""
+    error: str | None = None
+    """What was wrong the last time that it was asked, in a sentence."""
     breaker: Breaker | None = None
     """How asking stands now; None: as before."""
 
@@ -139,7 +141,8 @@ class Author:
         answer = MAX_TOKENS if sent is None else min(MAX_TOKENS, sent // 2)
         fitting = material if sent is None else material.within(sent - answer)
         if fitting is None:
-            return Written(None, "context_exhausted", breaker.failed(window=window, asked=asked, now_s=self._clock()))
+            failed = breaker.failed(window=window, asked=asked, now_s=self._clock())
+            return Written(failure="context_exhausted", breaker=failed)
         found = ask(
             summariser,
             fitting,
@@ -150,7 +153,8 @@ class Author:
             max_tokens=answer,
         )
         if isinstance(found, Failed):
-            return Written(None, found.code, breaker.failed(window=window, asked=asked, now_s=self._clock()))
+            failed = breaker.failed(window=window, asked=asked, now_s=self._clock())
+            return Written(None, found.code, found.error, failed)
         return Written(Text.of(found.text, covers=plain.covered), breaker=breaker.succeeded())
 
 

@@ -176,7 +176,9 @@ class Compactor:
         stuck = records.Stuck(task.key, left, holders) if is_stuck else None
         state = "failed" if made is None else "done"
         learnt = None if made is None else scene.state.learnt
-        told = records.attempt(name, state, after=after, stuck=stuck, failure=written.failure, learnt=learnt)
+        told = records.attempt(
+            name, state, after=after, stuck=stuck, failure=written.failure, error=written.error, learnt=learnt
+        )
         self._note(told, durable=False)
         return Outcome(made, holders if stuck is not None else (), written.failure, task.messages)
 

@@ -63,11 +63,17 @@ def explain(scene: Scene, *, meter: Meter, window: int | None, breaker: "Breaker
             "figures": dict(checkpoint.figures),
         },
         "boundary": state.boundary,
-        "failure": failure if isinstance(failure := (state.attempt or {}).get("failure"), str) else None,
+        "failure": _text(state.attempt, "failure"),
+        "error": _text(state.attempt, "error"),
         "breaker": {"failures": breaker.failures, "opened_s": breaker.opened_s},
         "repaired": [{"code": each.code, "text": each.text} for each in scene.work.repaired],
         "revision": scene.revision,
     }
+
+
+def _text(record: Mapping[str, Any] | None, name: str) -> str | None:
+    found = None if record is None else record.get(name)
+    return found if isinstance(found, str) else None
 
 
 def pinned_messages(work: Assembled, pins: set[str]) -> frozenset[int]:

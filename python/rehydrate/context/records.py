@@ -84,14 +84,17 @@ def attempt(
     after: str | None,
     stuck: Stuck | None = None,
     failure: str | None = None,
+    error: str | None = None,
     learnt: Mapping[str, Ratio] | None = None,
 ) -> Record:
-    """How an attempt stands; `stuck`: that it could not free enough; `failure`: why no model has written a summary;
-    `learnt`: what is known of the vocabularies of models, by records that may be covered now.
+    """How an attempt stands; `stuck`: that it could not free enough; `failure`: why no model has written a summary,
+    `error`: in whose words; `learnt`: what is known of the vocabularies of models, by records that may be covered now.
     """
     record: Record = {"type": ATTEMPT, "attempt": name, "state": state, "after": after}
     if failure is not None:
         record["failure"] = failure
+    if error is not None:
+        record["error"] = error
     if learnt:
         record["learnt"] = {model: list(ratio) for model, ratio in learnt.items()}
     if stuck is not None:
