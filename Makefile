@@ -77,7 +77,7 @@ lint-workflows: $(INSTALLED)
 	$(BIN)/zizmor --quiet --offline --persona pedantic .github/workflows
 
 docs: $(INSTALLED)
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
 	$(BIN)/python -m mkdocs build --strict
 
 # Every benchmark, and the table of them in benches/RESULTS.md (a quarter of an hour; BENCH=quick: a minute or two, small

@@ -61,8 +61,8 @@ TARGETS = {
         3,
         WC,
         reason="the index of all records, each line walked in full by two threads, is 2 x alone; as much is Python for "
-        "each record on the way back and for all requests; the newest 12 MB of records are decoded, weighed and masked, "
-        "whatever the size",
+        "each record on the way back and for all requests; the newest 12 MB of records are decoded, weighed and "
+        "masked, whatever the size",
     ),
     "whole-memory-antigravity": Target("whole rehydration, Antigravity: peak of the process", "< 64 MB", 64, "MB"),
     "whole-memory-claude-code": Target(

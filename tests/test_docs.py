@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from docs import generate
+from docs import command_pages, generate, library_pages
 from rehydrate import context, hook, scan, session
 from rehydrate.cli.group import rehydrate
 from rehydrate.cli.options import Run
@@ -137,12 +137,12 @@ def test_every_python_example_passes_a_strict_type_check(tmp_path):
 @pytest.mark.parametrize("name", ["commands.md", "scan.md", "session-reference.md", "context-reference.md"])
 def test_made_pages_are_current(name):
     path = ROOT / "docs" / name
-    assert generate.pages()[path] == path.read_text("utf-8"), "run `python docs/generate.py`"
+    assert generate.pages()[path] == path.read_text("utf-8"), "run `python -m docs.generate`"
 
 
 def test_a_signature_has_every_kind_of_argument():
     (function,) = ast.parse("def go(a: int, /, b: int = 1, *c: int, d: int, **e: int) -> None: ...").body
-    assert "go(a: int, /, b: int = 1, *c: int, d: int, **e: int) -> None" in generate._signature(function)
+    assert "go(a: int, /, b: int = 1, *c: int, d: int, **e: int) -> None" in library_pages._signature(function)
 
 
 def test_check_fails_for_a_stale_page(tmp_path, monkeypatch, capsys):
@@ -159,22 +159,22 @@ def test_check_fails_for_a_stale_page(tmp_path, monkeypatch, capsys):
 
 
 def test_the_page_of_the_library_has_every_public_name():
-    headings = re.findall(r"(?m)^##+ (.+)$", generate.scan_page())
+    headings = re.findall(r"(?m)^##+ (.+)$", library_pages.scan_page())
     assert set(scan.__all__) <= set(headings)
 
 
 def test_the_reference_of_sessions_has_every_public_name():
-    headings = re.findall(r"(?m)^### (.+)$", generate.session_page())
+    headings = re.findall(r"(?m)^### (.+)$", library_pages.session_page())
     assert sorted(headings) == sorted(session.__all__)
 
 
 def test_the_reference_of_contexts_has_every_public_name():
-    headings = re.findall(r"(?m)^### (.+)$", generate.context_page())
+    headings = re.findall(r"(?m)^### (.+)$", library_pages.context_page())
     assert sorted(headings) == sorted(context.__all__)
 
 
 def test_the_page_of_commands_has_every_command_with_an_example():
-    page = generate.commands_page()
+    page = command_pages.commands_page()
     for name in rehydrate.list_commands(click.Context(rehydrate)):
         section = page.split(f"\n## rehydrate {name}\n")[1].split("\n## ")[0]
         assert f"```sh\nrehydrate {name}" in section
