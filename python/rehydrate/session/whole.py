@@ -280,7 +280,7 @@ def _take_back(root: str, folder: str) -> None:
     said = read_bytes(os.path.join(folder, _NOTE), most=_NOTE_BYTES)
     try:
         key, session_id = json.loads(said or b"null")
-        place = Place(root, key, session_id)
+        place = Place(root, str(key), str(session_id))
     except (ValueError, TypeError, RecursionError):  # there is none, or it is not finished: nothing was moved
         return
     own = os.path.join(folder, "own")
