@@ -7,6 +7,9 @@ use super::{LINE_CHARS, Span, Text, WEIGHED_CHARS, words};
 /// Of a sentence so much tells whether it begins with asking for something.
 const ASKED_CHARS: usize = 12;
 
+/// What the phrases that set a rule begin with.
+const PHRASE_STARTS: [char; 8] = ['a', 'd', 'f', 'i', 'm', 'n', 's', 'w'];
+
 impl Text {
     /// Of a line that a tool answered.
     pub(super) fn result_score(&self, line: Span, word: &mut String) -> i32 {
@@ -130,6 +133,10 @@ impl Text {
         let folded = &self.folded[..span.end];
         let (mut found, mut at) = (0, span.start);
         while at < span.end {
+            if !PHRASE_STARTS.contains(&folded[at]) {
+                at += 1;
+                continue;
+            }
             let starts_here = |phrase: &&&str| {
                 let mut rest = folded[at..].iter();
                 phrase.chars().all(|char| rest.next() == Some(&char))
@@ -171,5 +178,15 @@ impl Text {
         let chars = &self.chars[span.start..span.end];
         let lead = chars.iter().position(|char| !matches!(char, '#' | '*' | '-' | '>' | ' ')).unwrap_or(chars.len());
         words::FILLERS.iter().any(|filler| self.has_word(&self.folded, span.start + lead, span.end, filler))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phrase_begins_with_one_of_the_letters() {
+        assert!(words::RULE_PHRASES.iter().all(|phrase| phrase.starts_with(PHRASE_STARTS)));
     }
 }
