@@ -118,8 +118,8 @@ TARGETS = {
         1.2,
         "x bare",
         reason="the wait is the same; the Python around it takes 11 µs, and three to four times that with the caches "
-        "cold, as they are after a wait; encoding, lock, size and write, with nothing around them, are 1.15 x; "
-        "how much that is beside the wait is the disk's: the same code has taken 1.0 to 1.4 x",
+        "cold, as they are after a wait; encoding, lock, size and write, with nothing around them, are 1.15 x; in runs of "
+        "one hour the same code has taken 1.0 to 1.4 x",
     ),
     "open": Target(
         "opening a session and taking what a provider is sent",
@@ -127,8 +127,8 @@ TARGETS = {
         2,
         f"{WC}, parsing taken off",
         reason="the native index, read once, is four fifths of it at 100 MB and nearly all at 1 GB; the rest finds, "
-        "reads and checks the entries of the view; the index has two threads and `wc` one: 1.5 x with both cores "
-        "free, 2 to 3 x while others work",
+        "reads and checks the entries of the view; the index has two threads and `wc` one: in runs of one hour it "
+        "was 1.5 to 3.2 x",
     ),
     "queued": Target("entries of a session through the queue", "≥ 100,000 entries/s", 10, "µs an entry"),
     "trim": Target(
