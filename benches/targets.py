@@ -118,8 +118,8 @@ TARGETS = {
         1.2,
         "x bare",
         reason="the wait is the same; the Python around it takes 11 µs, and three to four times that with the caches "
-        "cold, as they are after a wait; encoding, lock, size and write, with nothing around them, are 1.15 x; in runs of "
-        "one hour the same code has taken 1.0 to 1.4 x",
+        "cold, as they are after a wait; encoding, lock, size and write, with nothing around them, are 1.15 x; in runs "
+        "of one hour the same code has taken 1.0 to 1.4 x",
     ),
     "open": Target(
         "opening a session and taking what a provider is sent",
