@@ -9,6 +9,7 @@ from _thread import RLock  # not from `threading`, which is not loaded at start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
     from ._entries import Entries
@@ -178,6 +179,10 @@ class Candidate(NamedTuple):
     """As in `Probe`."""
 
 
+_load: "Callable[[bytes, int], dict[str, Any]] | None" = None
+"""What decodes a record, once one was asked for."""
+
+
 class Step(NamedTuple):
     """One record of a transcript.  The text members are None where the record lacks them or holds something else."""
 
@@ -204,9 +209,12 @@ class Step(NamedTuple):
 
         Raises ValueError (with the offset) when it is nested deeper than 512 levels.
         """
-        from ._decode import load
+        global _load
+        if _load is None:  # who reads no record does not need it; an import in each call takes a sixth of its time
+            from ._decode import load
 
-        return load(self.raw, self.offset)
+            _load = load
+        return _load(self.raw, self.offset)
 
 
 class Entry(NamedTuple):
