@@ -11,6 +11,8 @@ from rehydrate.clients.claude_code import layout, transcript
 from rehydrate.entries.log import Log
 from rehydrate.entries.scope import Scope
 from rehydrate.entries.view import full_view
+from rehydrate.session import branch
+from rehydrate.session.reading import Session
 from tests.entries.making import assistant, attachment, boundary, call, chat, result, summary, user
 from tests.helpers import write_lines
 
@@ -92,6 +94,15 @@ def undone_compactions(count):
     return [*compactions(count), user("z", "b"), assistant("y", "z")]
 
 
+def results_of_what_is_gone(count):
+    """The results of many answers come last, each behind an entry that is nowhere."""
+    rows, parent = [user("a", None)], "a"
+    for n in range(count):
+        rows += [user(f"u{n}", parent), assistant(f"b{n}", f"u{n}", call(f"c{n}"), id=f"m{n}")]
+        parent = f"b{n}"
+    return [*rows, *(result(f"r{n}", f"gone{n}", f"c{n}") for n in range(count)), user("end", parent)]
+
+
 def cost(work):
     """How many lines of our code run."""
     counted = Counter()
@@ -111,10 +122,10 @@ def cost(work):
     return counted["line"]
 
 
-def assert_linear(work, tmp_path, shape):
-    """`work` is given a file of the shape."""
+def assert_linear(work, tmp_path, shape, few=80):
+    """`work` is given a file of the shape, then one of twice the count."""
     found = []
-    for count in (80, 160):
+    for count in (few, 2 * few):
         (tmp_path / str(count)).mkdir()
         path = write_lines(tmp_path / str(count) / NAME, shape(count))
         found.append(cost(lambda path=path: work(path)))
@@ -138,6 +149,18 @@ def survey(path):
 )
 def test_a_view_grows_with_its_records(tmp_path, shape):
     assert_linear(view, tmp_path, shape)
+
+
+def copy(path):
+    with Session.open(path) as session:
+        branch(session)
+
+
+@pytest.mark.parametrize(
+    "shape", [results_at_the_end, results_of_what_is_gone, answers_beside], ids=lambda shape: shape.__name__
+)
+def test_a_branch_grows_with_its_records(tmp_path, shape):
+    assert_linear(copy, tmp_path, shape, 600)  # more than a log keeps decoded
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from rehydrate.entries import metadata
 from rehydrate.entries import view as rules
 from rehydrate.entries.chain import descent
 from rehydrate.entries.compaction import preserved
-from rehydrate.entries.log import member, text_member
+from rehydrate.entries.log import Log, member, text_member
 from rehydrate.entries.messages import calls, results
 from rehydrate.entries.scope import boundaries
 from rehydrate.scan import Entry
@@ -173,6 +173,7 @@ class _Copy:
         parents, copied, expected = log.parents, self._copied, self.session.id
         written = bytearray(len(log))
         marks = frozenset(boundaries(self.session.scope))
+        callers = _Callers(log)
         own, source = text_of(self.place.session_id), text_of(expected)
         before: str | None = None
         on_chain: str | None = None  # the last one that is on the line of descent itself
@@ -194,13 +195,14 @@ class _Copy:
                 elif index in self._chain:
                     above = on_chain
                 elif index in self._line:  # beside it, where its own parent may stand anywhere
-                    above = self._call_of(index, written) or before
+                    above = callers.of(index) or before
                 else:
                     above = self._above(index, before)
                 values["parentUuid"] = b"null" if above is None else text_of(above)
                 known["parentUuid"] = entry.parent
             yield with_members(bare(self._read(entry)), values, known=known)
             written[index] = 1
+            callers.add(index)
             before = uuid if index in self._line else before
             on_chain = uuid if index in self._chain else on_chain
 
@@ -210,19 +212,6 @@ class _Copy:
             path, at = self.session.path, entry.offset
             raise DamagedLine(f"{path} was changed at byte {at} while it was copied", path=path, offset=at)
         return raw
-
-    def _call_of(self, index: int, written: bytearray) -> str | None:
-        """The entry with the call whose result this one brings; None where it brings none, or that is not written."""
-        log = self.session.log
-        named = [result.id for result in results(log.record(index))] if log.types[index] == "user" else []
-        if not named:
-            return None
-        at = written.rfind(1)
-        while at >= 0:
-            if log.types[at] == "assistant" and any(call.id in named for call in calls(log.record(at))):
-                return log.entries[at].uuid
-            at = written.rfind(1, 0, at)
-        return None
 
     def _above(self, index: int, before: str | None) -> str | None:
         """The nearest entry above that is copied; the one before where there is none."""
@@ -263,6 +252,32 @@ class _Copy:
             record = log.record(index)
             if "after" in record and (record["after"] is None or self.holds(record["after"])):
                 yield {name: value for name, value in record.items() if name != "sessionId"}
+
+
+class _Callers:
+    """Which entries have made which calls, of those that were added; none is decoded before it is asked for."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._waiting: list[int] = []
+        self._found: dict[str, int] = {}
+
+    def add(self, index: int) -> None:
+        if self._log.types[index] == "assistant":
+            self._waiting.append(index)
+
+    def of(self, index: int) -> str | None:
+        """The entry with the call whose result this one brings; None where it brings none, or that was not added."""
+        log = self._log
+        if log.types[index] != "user":
+            return None
+        for each in self._waiting:
+            self._found.update((call.id, max(each, self._found.get(call.id, -1))) for call in calls(log.record(each)))
+        self._waiting.clear()
+        at = max(
+            (self._found[result.id] for result in results(log.record(index)) if result.id in self._found), default=-1
+        )
+        return log.entries[at].uuid if at >= 0 else None
 
 
 class _Fork(SessionLog):
