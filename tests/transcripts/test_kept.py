@@ -62,6 +62,17 @@ def test_an_old_result_that_says_more_is_read_all_the_same(keep, monkeypatch):
     assert [turn.text for turn in keep(*records).turns() if turn.role == "user"] == ["Do it.", "And go on."]
 
 
+@pytest.mark.parametrize("said", ["toolUseResult", '"toolUseResult":', "toolUseResult: 1"])
+def test_an_old_result_that_is_the_name_of_a_member_hides_nothing_behind_it(keep, monkeypatch, said):
+    monkeypatch.setattr(kept, "NOTED_CHARS", -1)
+    results = [{"type": "tool_result", "tool_use_id": "1", "content": said}]
+    results.append({"type": "tool_result", "tool_use_id": "2", "content": "ok"})
+    called = assistant("b", "a", call("1", command="make"), call("2", command="ls"))
+    found = keep(*chat("a"), called, user("c", "b", [*results, text("Go on.")]))
+    assert [turn.text for turn in found.turns() if turn.role == "user"] == ["Do it.", "Go on."]
+    assert [each.pending for turn in found.turns() for each in turn.calls] == [False, False]
+
+
 def test_an_old_error_is_told_all_the_same(keep, monkeypatch):
     monkeypatch.setattr(kept, "NOTED_CHARS", -1)
     records = [*chat("a"), assistant("b", "a", call("1", command="make")), result("r", "b", "1", error=True)]

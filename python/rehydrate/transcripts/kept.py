@@ -40,7 +40,7 @@ SIFTED_CHARS = 400_000
 _TASK = re.compile(r"<task-id>\s*([^<\s]{1,200})\s*</task-id>")
 _RESULT = re.compile(rb'"tool_use_id"\s*:\s*"([^"\\]+)"')
 _MORE = (b'"text"', b"task-notification", b'"is_error":true')
-_TOLD = (b'"toolUseResult"',)
+_TOLD = (b'"toolUseResult":',)
 _STARTED = (b'"agentId"', b'"backgroundTaskId"')
 _SEARCHED = 64
 """Records in which the call is looked for that has started something far back."""
@@ -205,7 +205,7 @@ class Kept:
         said = raw[:told]
         if may_be_escaped(said) or find_any(said, _MORE) is not None:
             return False
-        if told is not None and find_any(raw, _STARTED, told) is not None:
+        if find_any(raw, _STARTED, told or 0) is not None:
             return False
         names = _RESULT.findall(said)
         if not names:
