@@ -291,7 +291,7 @@ def write_side_file(replacement: Replacement, *, folder: str) -> str:
 
     For its owner only, whole or not at all, and on disk when it returns; one that is there already is left.  Half of a
     surrogate pair, which UTF-8 cannot hold, is written as an escape.  Raises ValueError for a replacement that has no
-    such text, and the OSError of the system; then nothing is there.
+    such text, and the OSError of the system; then half of it is never there.
     """
     if replacement.side_file is None or replacement.side_name is None:
         raise ValueError("the replacement has no text that is kept in a file")
@@ -299,6 +299,7 @@ def write_side_file(replacement: Replacement, *, folder: str) -> str:
     make_private(folder)
     path = os.path.join(folder, replacement.side_name)
     if read_bytes(path, most=len(data)) == data:
+        _sync(folder)  # whoever has put it there may not have come so far
         return path
     # A name of its own: another process may be writing the same text.
     fd, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
@@ -316,13 +317,13 @@ def write_side_file(replacement: Replacement, *, folder: str) -> str:
         if isinstance(error, OSError):
             error.filename = path
         raise
-    try:
-        sync_folder(folder)
-        sync_folder(os.path.dirname(folder))  # which may be new, too
-    except BaseException:
-        os.unlink(path)  # one that is there counts as kept
-        raise
+    _sync(folder)
     return path
+
+
+def _sync(folder: str) -> None:
+    sync_folder(folder)
+    sync_folder(os.path.dirname(folder))  # which may be new, too
 
 
 def _content(text: str, media: Sequence[Block]) -> str | list[Block]:

@@ -17,7 +17,7 @@ _BYTES_MOST = 1 << 20
 
 def write_meta(path: str, about: Mapping[str, object]) -> None:
     """Raises ValueError or TypeError for what JSON cannot hold, and the OSError of the system; then what was there
-    stays.
+    stays, or, where it is the folder that could not be synced, what is new may be lost with the machine.
     """
     data = encode(about) + b"\n"
     folder = os.path.dirname(path)
