@@ -32,6 +32,15 @@ class Overflow(Exception):
         return "prompt is too long: 300000 tokens > 200000 maximum"
 
 
+class Speechless(Exception):
+    """Not even what it says can be had."""
+
+    def __str__(self):
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
 def hang():
     time.sleep(1.5)
     return GOOD
@@ -46,6 +55,7 @@ FAULTS = {
     "time-out": (hang, "transient_exhausted"),
     "overflow": (Overflow(), "context_exhausted"),
     "garbage": ("\x00\ud800 lorem" * 50, "empty_exhausted"),
+    "speechless": (Speechless(), "transient_exhausted"),
     "connection": (ConnectionResetError("reset"), "transient_exhausted"),
 }
 

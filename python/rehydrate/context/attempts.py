@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ..redact import mask
 from .answers import Lack, NoSummary, text_of
+from .errors import words_of
 from .prose import TEXT_CHARS
 from .refusals import Refusal, classify
 from .summariser import MAX_TOKENS, SYSTEM, Material, Summariser, SummaryRequest, is_stop
@@ -176,5 +177,5 @@ def _less(material: Material, refusal: Refusal, *, answer: int) -> Material | No
 
 
 def _told(error: Exception) -> str:
-    said = " ".join(str(error)[:SAID_CHARS].split())
+    said = " ".join(words_of(error)[:SAID_CHARS].split())
     return mask(f"{type(error).__name__}: {said}" if said else type(error).__name__)[:ERROR_CHARS]

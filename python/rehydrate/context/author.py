@@ -12,7 +12,7 @@ from rehydrate.session import SessionLog
 
 from .breaker import Breaker, breaker_key
 from .compacting import Task, asked_in
-from .errors import CompactionBlocked
+from .errors import CompactionBlocked, words_of
 from .hooks import Compacting, Hooks, Prepared
 from .messages import Message, kind_of, text
 from .state import State
@@ -84,7 +84,7 @@ class Author:
             raise
         except Exception as error:  # whatever it is, it is no reason to let a context run full
             _let_stop(error)
-            _warn(f"the hook before a compaction has failed, and is passed over: {error!r}")
+            _warn(f"the hook before a compaction has failed, and is passed over: {words_of(error, repr)}")
 
     def write(self, task: Task, plain: "Plan", *, focus: str | None, more: Reader) -> Written:
         """A text with which the plan is better than without (`plain`).
@@ -116,7 +116,7 @@ class Author:
                 _check(given)
         except Exception as error:  # whatever it is, there are other ways
             _let_stop(error)
-            _warn(f"the prepared summary could not be had, and is passed over: {error!r}")
+            _warn(f"the prepared summary could not be had, and is passed over: {words_of(error, repr)}")
             return None
         return given
 

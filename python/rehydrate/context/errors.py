@@ -1,6 +1,6 @@
 """What can go wrong with a context, each kind with a type of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -79,3 +79,11 @@ class Superseded(ContextError):
 
 class BadCheckpoint(ContextError):
     """A checkpoint that is not what a checkpoint may be; the message says what is wrong with it."""
+
+
+def words_of(error: BaseException, say: Callable[[object], str] = str) -> str:
+    """What an error of somebody else's program says of itself; only its kind, where even that fails."""
+    try:
+        return say(error)
+    except Exception:
+        return type(error).__name__
